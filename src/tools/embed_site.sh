@@ -1,0 +1,39 @@
+#!/bin/sh
+# Writes C source that holds the given files of the page: their path, content type and bytes.
+set -eu
+
+type_of() {
+    case $1 in
+    *.html) echo 'text/html; charset=utf-8' ;;
+    *.css) echo 'text/css; charset=utf-8' ;;
+    *.js) echo 'text/javascript; charset=utf-8' ;;
+    *.json) echo 'application/json' ;;
+    *.svg) echo 'image/svg+xml' ;;
+    *.png) echo 'image/png' ;;
+    *)
+        echo "embed_site.sh: $1: no content type is known for that extension" >&2
+        return 1
+        ;;
+    esac
+}
+
+printf '%s\n' '#include "http/site.h"' ''
+number=0
+for file in "$@"; do
+    type_of "$file" >/dev/null
+    # The last 0 keeps an empty file valid C and is not counted.
+    printf 'static const unsigned char file_%d[] = {\n' "$number"
+    od -An -v -tx1 "$file" | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g'
+    printf '0};\n'
+    number=$((number + 1))
+done
+
+printf '%s\n' '' 'const struct site_file site_files[] = {'
+number=0
+for file in "$@"; do
+    name=${file##*/}
+    [ "$name" = index.html ] && name=
+    printf '    {"/%s", "%s", file_%d, sizeof file_%d - 1},\n' "$name" "$(type_of "$file")" "$number" "$number"
+    number=$((number + 1))
+done
+printf '    {NULL, NULL, NULL, 0},\n};\nconst size_t site_file_count = %d;\n' "$number"

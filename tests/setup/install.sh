@@ -1,0 +1,139 @@
+#!/bin/sh
+# install.sh [--check] SET...: installs what is missing of the sets build, test and lint. It starts no service.
+# With --check, or on a system without apt-get, it only names what is missing and fails if anything is.
+set -eu
+
+cd "$(dirname "$0")/../.."
+
+# Per line: Debian's package, and what shows that it is there, however it came.
+build_set='
+gcc                  cmd:cc
+libc6-dev            hdr:stdio.h
+pkg-config           cmd:pkg-config
+libmicrohttpd-dev    pc:libmicrohttpd
+libhiredis-dev       pc:hiredis
+libcjson-dev         pc:libcjson
+libev-dev            hdr:ev.h
+libgnutls28-dev      pc:gnutls
+redis-server         cmd:redis-server
+redis-tools          cmd:redis-cli
+'
+test_set='
+check                pc:check
+nodejs               cmd:node
+npm                  cmd:npm
+curl                 cmd:curl
+chromium             cmd:chromium
+locales              cmd:localedef,/usr/share/i18n/locales/de_DE
+lua5.1               cmd:lua5.1
+'
+lint_set='
+clang                cmd:clang
+clang-format         cmd:clang-format
+clang-tidy           cmd:clang-tidy
+cppcheck             cmd:cppcheck
+lua5.1               cmd:luac5.1
+shellcheck           cmd:shellcheck
+'
+
+have() {
+    case $1 in
+    cmd:*,*) have "${1%%,*}" && [ -e "${1#*,}" ] ;;
+    cmd:*) command -v "${1#cmd:}" >/dev/null 2>&1 ;;
+    pc:*) pkg-config --exists "${1#pc:}" 2>/dev/null ;;
+    hdr:*) echo "#include <${1#hdr:}>" | cc -E -x c - >/dev/null 2>&1 ;;
+    esac
+}
+
+missing_of() {
+    printf '%s\n' "$1" | while read -r package sign; do
+        [ -z "$package" ] || have "$sign" || printf '%s ' "$package"
+    done
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+# Debian's redis-server and the like start a daemon when they are installed, unless this file forbids it.
+policy=/usr/sbin/policy-rc.d
+forbid_services() {
+    [ ! -e $policy ] || return 0
+    trap 'as_root rm -f $policy' EXIT
+    trap 'exit 1' HUP INT TERM
+    printf '#!/bin/sh\nexit 101\n' | as_root tee $policy >/dev/null
+    as_root chmod 755 $policy
+}
+
+apt() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Acquire::Retries=3 -o DPkg::Lock::Timeout=120 "$@"
+}
+
+install_packages() {
+    if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+        echo "missing: $*; neither root nor sudo is at hand. As root: apt-get install $*" >&2
+        exit 1
+    fi
+    echo "installing: $*"
+    forbid_services
+    apt update
+    apt install --no-install-recommends "$@"
+}
+
+# The npm packages of the browser tests, only when what is there is not what the lock file says.
+npm_up_to_date() {
+    cmp -s tests/package-lock.json tests/node_modules/.installed-lock
+}
+install_npm() {
+    echo "installing: npm packages of tests/package.json"
+    (cd tests && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --no-audit --no-fund --ignore-scripts --loglevel=error)
+    cp tests/package-lock.json tests/node_modules/.installed-lock
+}
+
+have_locale() {
+    locale -a 2>/dev/null | grep -q -i '^de_DE\.utf-\{0,1\}8$'
+}
+
+check_only=
+if [ "${1:-}" = --check ]; then
+    check_only=1
+    shift
+fi
+
+wanted= tests=
+for set in "$@"; do
+    case $set in
+    build) wanted="$wanted$build_set" ;;
+    test) wanted="$wanted$test_set" tests=1 ;;
+    lint) wanted="$wanted$lint_set" ;;
+    *)
+        echo "install.sh: no such set: $set (build, test, lint)" >&2
+        exit 2
+        ;;
+    esac
+done
+
+missing=$(missing_of "$wanted")
+if [ -n "$check_only" ] || ! command -v apt-get >/dev/null; then
+    if [ -n "$tests" ]; then
+        have_locale || missing="${missing}the-locale-de_DE.UTF-8 "
+        npm_up_to_date || missing="${missing}npm-packages-of-tests/package.json "
+    fi
+    [ -z "$missing" ] || {
+        echo "missing (by the names of Debian's packages): $missing" >&2
+        exit 1
+    }
+    exit 0
+fi
+
+# shellcheck disable=SC2086  # a list of words
+[ -z "$missing" ] || install_packages $missing
+left=$(missing_of "$wanted")
+[ -z "$left" ] || {
+    echo "installed, and yet not found: $left" >&2
+    exit 1
+}
+if [ -n "$tests" ]; then
+    have_locale || as_root localedef -i de_DE -f UTF-8 de_DE.UTF-8
+    npm_up_to_date || install_npm
+fi
