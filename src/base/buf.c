@@ -11,8 +11,7 @@
 enum { FIRST_CAPACITY = 64, INT_TEXT_MAX = 20 };
 
 /* Makes room for `extra` more bytes and the NUL. False, and overflow, if the maximum forbids it. */
-static bool reserve(struct buf *buf, size_t extra)
-{
+static bool reserve(struct buf *buf, size_t extra) {
     if (buf->overflow || extra > buf->max - buf->len) {
         buf->overflow = true;
         return false;
@@ -31,39 +30,33 @@ static bool reserve(struct buf *buf, size_t extra)
     return true;
 }
 
-void buf_free(struct buf *buf)
-{
+void buf_free(struct buf *buf) {
     free(buf->data);
     *buf = (struct buf)BUF_INIT(buf->max);
 }
 
-void buf_clear(struct buf *buf)
-{
+void buf_clear(struct buf *buf) {
     buf->len = 0;
     buf->overflow = false;
     if (buf->data) buf->data[0] = '\0';
 }
 
-void buf_add(struct buf *buf, const void *data, size_t len)
-{
+void buf_add(struct buf *buf, const void *data, size_t len) {
     if (len == 0 || !reserve(buf, len)) return;
     memcpy(buf->data + buf->len, data, len);
     buf->len += len;
     buf->data[buf->len] = '\0';
 }
 
-void buf_adds(struct buf *buf, const char *text)
-{
+void buf_adds(struct buf *buf, const char *text) {
     buf_add(buf, text, strlen(text));
 }
 
-void buf_addc(struct buf *buf, char c)
-{
+void buf_addc(struct buf *buf, char c) {
     buf_add(buf, &c, 1);
 }
 
-void buf_addf(struct buf *buf, const char *fmt, ...)
-{
+void buf_addf(struct buf *buf, const char *fmt, ...) {
     char small[256];
     va_list args, again;
     va_start(args, fmt);
@@ -81,8 +74,7 @@ void buf_addf(struct buf *buf, const char *fmt, ...)
     va_end(args);
 }
 
-void buf_add_int(struct buf *buf, int64_t value)
-{
+void buf_add_int(struct buf *buf, int64_t value) {
     char text[INT_TEXT_MAX];
     char *at = text + sizeof text;
     uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
@@ -94,14 +86,12 @@ void buf_add_int(struct buf *buf, int64_t value)
     buf_add(buf, at, (size_t)(text + sizeof text - at));
 }
 
-char *buf_take(struct buf *buf)
-{
+char *buf_take(struct buf *buf) {
     char *data = buf->data ? buf->data : xstrdup("");
     *buf = (struct buf)BUF_INIT(buf->max);
     return data;
 }
 
-const char *buf_str(const struct buf *buf)
-{
+const char *buf_str(const struct buf *buf) {
     return buf->data ? buf->data : "";
 }

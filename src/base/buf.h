@@ -1,8 +1,8 @@
 /* A growing byte buffer that is born with a maximum.
  *
- * A piece that would pass the maximum is dropped whole, `overflow` is set and nothing is added from then on, so that
- * what is there stays a beginning of what was meant; the caller looks once, at the end.
- * Content is always NUL-terminated behind `len`. Not thread-safe: one owner. */
+ * A piece that would pass the maximum is dropped whole, `overflow` is set and nothing is added from then on,
+ * so that what is there stays a beginning of what was meant; the caller looks once, at the end. Content is
+ * always NUL-terminated behind `len`. Not thread-safe: one owner. */
 #ifndef RL_BASE_BUF_H
 #define RL_BASE_BUF_H
 
@@ -18,15 +18,16 @@ struct buf {
     bool overflow;
 };
 
-#define BUF_INIT(maximum) {.max = (maximum)}
+#define BUF_INIT(maximum)                                                                                    \
+    { .max = (maximum) }
 
-void buf_free(struct buf *buf);                            /* back to an empty buffer, maximum kept */
-void buf_clear(struct buf *buf);                           /* empties, keeps the memory */
+void buf_free(struct buf *buf);  /* back to an empty buffer, maximum kept */
+void buf_clear(struct buf *buf); /* empties, keeps the memory */
 void buf_add(struct buf *buf, const void *data, size_t len);
 void buf_adds(struct buf *buf, const char *text);
 void buf_addc(struct buf *buf, char c);
 void buf_addf(struct buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void buf_add_int(struct buf *buf, int64_t value);          /* decimal, faster than buf_addf */
+void buf_add_int(struct buf *buf, int64_t value); /* decimal, faster than buf_addf */
 
 /* Hands the bytes to the caller, who frees them with free(); the buffer is empty afterwards. Never NULL. */
 char *buf_take(struct buf *buf);

@@ -1,5 +1,5 @@
-/* Decimal text <-> whole millionths, by integers alone, so that neither locale nor binary fractions touch a number.
- * Knows no bounds but those that keep it exact. */
+/* Decimal text <-> whole millionths, by integers alone, so that neither locale nor binary fractions touch a
+ * number. Knows no bounds but those that keep it exact. */
 #include "base/decimal.h"
 
 #include <stdbool.h>
@@ -17,13 +17,11 @@ struct reading {
     int64_t exponent;
 };
 
-static bool at_digit(const struct reading *r)
-{
+static bool at_digit(const struct reading *r) {
     return r->at < r->end && *r->at >= '0' && *r->at <= '9';
 }
 
-static void take_digit(struct reading *r)
-{
+static void take_digit(struct reading *r) {
     unsigned digit = (unsigned)(*r->at++ - '0');
     if (digit == 0) {
         if (r->digits > 0) r->zeros++;
@@ -35,18 +33,17 @@ static void take_digit(struct reading *r)
     if (r->digits++ < DIGITS_MAX) r->mantissa = r->mantissa * 10 + digit;
 }
 
-static bool read_whole(struct reading *r)
-{
+static bool read_whole(struct reading *r) {
     if (!at_digit(r)) return false;
     bool leading_zero = *r->at == '0';
     take_digit(r);
     if (leading_zero) return !at_digit(r);
-    while (at_digit(r)) take_digit(r);
+    while (at_digit(r))
+        take_digit(r);
     return true;
 }
 
-static bool read_fraction(struct reading *r)
-{
+static bool read_fraction(struct reading *r) {
     if (r->at == r->end || *r->at != '.') return true;
     r->at++;
     if (!at_digit(r)) return false;
@@ -57,8 +54,7 @@ static bool read_fraction(struct reading *r)
     return true;
 }
 
-static bool read_exponent(struct reading *r)
-{
+static bool read_exponent(struct reading *r) {
     if (r->at == r->end || (*r->at != 'e' && *r->at != 'E')) return true;
     r->at++;
     bool negative = r->at < r->end && *r->at == '-';
@@ -72,8 +68,7 @@ static bool read_exponent(struct reading *r)
     return true;
 }
 
-static enum decimal_status scale(const struct reading *r, int64_t *micro)
-{
+static enum decimal_status scale(const struct reading *r, int64_t *micro) {
     if (r->digits == 0) {
         *micro = 0;
         return DECIMAL_OK;
@@ -83,14 +78,14 @@ static enum decimal_status scale(const struct reading *r, int64_t *micro)
     if (exponent < -DECIMALS || r->digits > DIGITS_MAX) return DECIMAL_PRECISION;
     /* At most 16 digits in all: below 10^16, so no product here overflows. */
     int64_t value = (int64_t)r->mantissa;
-    for (int64_t i = -DECIMALS; i < exponent; i++) value *= 10;
+    for (int64_t i = -DECIMALS; i < exponent; i++)
+        value *= 10;
     if (value > MICRO_MAX) return DECIMAL_RANGE;
     *micro = value;
     return DECIMAL_OK;
 }
 
-enum decimal_status decimal_parse(const char *text, size_t len, int64_t *micro)
-{
+enum decimal_status decimal_parse(const char *text, size_t len, int64_t *micro) {
     struct reading r = {.at = text, .end = text + len};
     bool negative = len > 0 && *text == '-';
     if (negative) r.at++;
@@ -101,8 +96,7 @@ enum decimal_status decimal_parse(const char *text, size_t len, int64_t *micro)
     return status;
 }
 
-size_t decimal_format(int64_t micro, char out[DECIMAL_TEXT_MAX])
-{
+size_t decimal_format(int64_t micro, char out[DECIMAL_TEXT_MAX]) {
     char reversed[DECIMAL_TEXT_MAX];
     size_t count = 0;
     uint64_t rest = micro < 0 ? 0 - (uint64_t)micro : (uint64_t)micro;
@@ -119,7 +113,8 @@ size_t decimal_format(int64_t micro, char out[DECIMAL_TEXT_MAX])
         rest /= 10;
     } while (rest > 0);
     if (micro < 0) reversed[count++] = '-';
-    for (size_t i = 0; i < count; i++) out[i] = reversed[count - 1 - i];
+    for (size_t i = 0; i < count; i++)
+        out[i] = reversed[count - 1 - i];
     out[count] = '\0';
     return count;
 }

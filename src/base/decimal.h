@@ -15,8 +15,9 @@ enum decimal_status {
     DECIMAL_RANGE      /* does not fit: |value| above 9e9 */
 };
 
-/* Reads [-]digits[.digits][e[+-]digits] (JSON's number grammar: no leading zero, no '+', no space) into millionths.
- * "1e2" is 100 exactly; "-0" is 0; "1e-7" is DECIMAL_PRECISION. `*micro` is written only on DECIMAL_OK. */
+/* Reads [-]digits[.digits][e[+-]digits] (JSON's number grammar: no leading zero, no '+', no space) into
+ * millionths. "1e2" is 100 exactly; "-0" is 0; "1e-7" is DECIMAL_PRECISION. `*micro` is written only on
+ * DECIMAL_OK. */
 enum decimal_status decimal_parse(const char *text, size_t len, int64_t *micro);
 
 /* Writes the shortest exact decimal: 1500000 -> "1.5", 3000000 -> "3". Returns its length. */

@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int err_set(struct err *err, const char *fmt, ...)
-{
+int err_set(struct err *err, const char *fmt, ...) {
     if (!err) return -1;
     /* Formatted aside, because an argument may be the text that is being replaced. */
     char text[ERR_TEXT_MAX];
@@ -18,8 +17,7 @@ int err_set(struct err *err, const char *fmt, ...)
     return -1;
 }
 
-int err_prefix(struct err *err, const char *fmt, ...)
-{
+int err_prefix(struct err *err, const char *fmt, ...) {
     if (!err) return -1;
     char words[ERR_TEXT_MAX], text[2 * ERR_TEXT_MAX + 2];
     va_list args;

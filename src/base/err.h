@@ -11,7 +11,10 @@ struct err {
     char text[ERR_TEXT_MAX]; /* NUL-terminated; longer text is cut, never overrun */
 };
 
-#define ERR_INIT {{0}}
+#define ERR_INIT                                                                                             \
+    {                                                                                                        \
+        { 0 }                                                                                                \
+    }
 
 /* Replaces the text. Returns -1, so that `return err_set(err, ...)` reads well. `err` may be NULL. */
 int err_set(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

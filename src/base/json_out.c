@@ -1,4 +1,5 @@
-/* Writing JSON into a buf. Does not check that names are unique or that levels are closed: callers are code. */
+/* Writing JSON into a buf. Does not check that names are unique or that levels are closed: callers are code.
+ */
 #include "base/json_out.h"
 
 #include <assert.h>
@@ -7,15 +8,13 @@
 #include "base/decimal.h"
 #include "base/utf8.h"
 
-void json_begin(struct json_out *json, struct buf *buf)
-{
+void json_begin(struct json_out *json, struct buf *buf) {
     json->buf = buf;
     json->depth = 0;
 }
 
 /* What stands in front of a value: the comma, and the name if there is one. */
-static void lead_in(struct json_out *json, const char *name)
-{
+static void lead_in(struct json_out *json, const char *name) {
     if (json->depth > 0) {
         bool *more = &json->more[json->depth - 1];
         if (*more) buf_addc(json->buf, ',');
@@ -26,8 +25,7 @@ static void lead_in(struct json_out *json, const char *name)
     buf_addc(json->buf, ':');
 }
 
-static void open_level(struct json_out *json, const char *name, char open, char close)
-{
+static void open_level(struct json_out *json, const char *name, char open, char close) {
     assert(json->depth < JSON_OUT_DEPTH);
     lead_in(json, name);
     buf_addc(json->buf, open);
@@ -36,60 +34,50 @@ static void open_level(struct json_out *json, const char *name, char open, char 
     json->depth++;
 }
 
-void json_object(struct json_out *json, const char *name)
-{
+void json_object(struct json_out *json, const char *name) {
     open_level(json, name, '{', '}');
 }
 
-void json_array(struct json_out *json, const char *name)
-{
+void json_array(struct json_out *json, const char *name) {
     open_level(json, name, '[', ']');
 }
 
-void json_end(struct json_out *json)
-{
+void json_end(struct json_out *json) {
     assert(json->depth > 0);
     buf_addc(json->buf, json->close[--json->depth]);
 }
 
-void json_str(struct json_out *json, const char *name, const char *value)
-{
+void json_str(struct json_out *json, const char *name, const char *value) {
     json_strn(json, name, value, strlen(value));
 }
 
-void json_strn(struct json_out *json, const char *name, const char *value, size_t len)
-{
+void json_strn(struct json_out *json, const char *name, const char *value, size_t len) {
     lead_in(json, name);
     json_escape(json->buf, value, len);
 }
 
-void json_int(struct json_out *json, const char *name, int64_t value)
-{
+void json_int(struct json_out *json, const char *name, int64_t value) {
     lead_in(json, name);
     buf_add_int(json->buf, value);
 }
 
-void json_bool(struct json_out *json, const char *name, bool value)
-{
+void json_bool(struct json_out *json, const char *name, bool value) {
     lead_in(json, name);
     buf_adds(json->buf, value ? "true" : "false");
 }
 
-void json_null(struct json_out *json, const char *name)
-{
+void json_null(struct json_out *json, const char *name) {
     lead_in(json, name);
     buf_adds(json->buf, "null");
 }
 
-void json_micro(struct json_out *json, const char *name, int64_t micro)
-{
+void json_micro(struct json_out *json, const char *name, int64_t micro) {
     char text[DECIMAL_TEXT_MAX];
     size_t len = decimal_format(micro, text);
     json_raw(json, name, text, len);
 }
 
-void json_seconds_ms(struct json_out *json, const char *name, int64_t us)
-{
+void json_seconds_ms(struct json_out *json, const char *name, int64_t us) {
     lead_in(json, name);
     if (us <= 0) { /* a wait that is over */
         buf_addc(json->buf, '0');
@@ -98,18 +86,17 @@ void json_seconds_ms(struct json_out *json, const char *name, int64_t us)
     int64_t ms = us / 1000 + (us % 1000 != 0);
     buf_add_int(json->buf, ms / 1000);
     int part = (int)(ms % 1000);
-    const char decimals[] = {'.', (char)('0' + part / 100), (char)('0' + part / 10 % 10), (char)('0' + part % 10)};
+    const char decimals[] = {'.', (char)('0' + part / 100), (char)('0' + part / 10 % 10),
+                             (char)('0' + part % 10)};
     buf_add(json->buf, decimals, sizeof decimals);
 }
 
-void json_raw(struct json_out *json, const char *name, const char *value, size_t len)
-{
+void json_raw(struct json_out *json, const char *name, const char *value, size_t len) {
     lead_in(json, name);
     buf_add(json->buf, value, len);
 }
 
-static void escape_ascii(struct buf *buf, char c)
-{
+static void escape_ascii(struct buf *buf, char c) {
     static const char letters[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* the character, then its letter */
     static const char hex[] = "0123456789abcdef";
     for (size_t i = 0; i + 1 < sizeof letters; i += 2) {
@@ -122,9 +109,9 @@ static void escape_ascii(struct buf *buf, char c)
     buf_add(buf, code, sizeof code);
 }
 
-/* A character of several bytes. U+2028 and U+2029 end lines in old scripts, U+0080..U+009F steer terminals. */
-static void escape_wide(struct buf *buf, const char *text, size_t len)
-{
+/* A character of several bytes. U+2028 and U+2029 end lines in old scripts, U+0080..U+009F steer terminals.
+ */
+static void escape_wide(struct buf *buf, const char *text, size_t len) {
     static const char bad[] = "\xef\xbf\xbd"; /* U+FFFD */
     if (len == 0) {
         buf_add(buf, bad, sizeof bad - 1);
@@ -139,18 +126,17 @@ static void escape_wide(struct buf *buf, const char *text, size_t len)
     }
 }
 
-static bool is_plain(char c)
-{
+static bool is_plain(char c) {
     return c >= ' ' && c < 0x7f && c != '"' && c != '\\' && c != '<';
 }
 
-void json_escape(struct buf *buf, const char *text, size_t len)
-{
+void json_escape(struct buf *buf, const char *text, size_t len) {
     buf_addc(buf, '"');
     size_t at = 0;
     while (at < len) {
         size_t plain = at;
-        while (plain < len && is_plain(text[plain])) plain++;
+        while (plain < len && is_plain(text[plain]))
+            plain++;
         buf_add(buf, text + at, plain - at);
         at = plain;
         if (at == len) break;

@@ -24,14 +24,16 @@ struct json_out {
 void json_begin(struct json_out *json, struct buf *buf);
 void json_object(struct json_out *json, const char *name); /* opens; name NULL at the top and in arrays */
 void json_array(struct json_out *json, const char *name);
-void json_end(struct json_out *json);                      /* closes the innermost level */
+void json_end(struct json_out *json); /* closes the innermost level */
 void json_str(struct json_out *json, const char *name, const char *value);
 void json_strn(struct json_out *json, const char *name, const char *value, size_t len);
 void json_int(struct json_out *json, const char *name, int64_t value);
 void json_bool(struct json_out *json, const char *name, bool value);
 void json_null(struct json_out *json, const char *name);
-void json_micro(struct json_out *json, const char *name, int64_t micro);      /* millionths as a decimal: 1500000 -> 1.5 */
-void json_seconds_ms(struct json_out *json, const char *name, int64_t us);    /* us as seconds, three decimals, rounded up; 0 -> 0 */
+void json_micro(struct json_out *json, const char *name,
+                int64_t micro); /* millionths as a decimal: 1500000 -> 1.5 */
+void json_seconds_ms(struct json_out *json, const char *name,
+                     int64_t us); /* us as seconds, three decimals, rounded up; 0 -> 0 */
 void json_raw(struct json_out *json, const char *name, const char *value, size_t len); /* already JSON */
 
 /* One JSON string with its quotes, appended to `buf`. */

@@ -30,26 +30,22 @@ struct line {
     size_t len;
 };
 
-void log_setup(enum log_level level, bool json)
-{
+void log_setup(enum log_level level, bool json) {
     max_level = level;
     as_json = json;
 }
 
-bool log_enabled(enum log_level level)
-{
+bool log_enabled(enum log_level level) {
     return level <= max_level;
 }
 
-static void put_text(struct line *line, const char *text)
-{
+static void put_text(struct line *line, const char *text) {
     size_t len = strlen(text);
     memcpy(line->bytes + line->len, text, len);
     line->len += len;
 }
 
-static void put_time(struct line *line, int64_t wall_us)
-{
+static void put_time(struct line *line, int64_t wall_us) {
     time_t seconds = (time_t)(wall_us / 1000000);
     struct tm tm;
     gmtime_r(&seconds, &tm);
@@ -60,8 +56,7 @@ static void put_time(struct line *line, int64_t wall_us)
 }
 
 /* The escape of one byte as it reads in the text form; returns its length. */
-static size_t escape_byte(unsigned char byte, char out[4])
-{
+static size_t escape_byte(unsigned char byte, char out[4]) {
     static const char hex[] = "0123456789abcdef";
     static const char letters[] = "\nn\rr\tt\\\\";
     if (byte >= ' ' && byte < 0x7f && byte != '\\') {
@@ -80,10 +75,9 @@ static size_t escape_byte(unsigned char byte, char out[4])
     return 4;
 }
 
-/* Adds a whole escape or nothing. In JSON its quotes and backslashes are escaped once more, so that a reader of either
- * form sees the same message. */
-static bool put_escape(struct line *line, const char *escape, size_t len)
-{
+/* Adds a whole escape or nothing. In JSON its quotes and backslashes are escaped once more, so that a reader
+ * of either form sees the same message. */
+static bool put_escape(struct line *line, const char *escape, size_t len) {
     char out[8];
     size_t count = 0;
     for (size_t i = 0; i < len; i++) {
@@ -96,8 +90,7 @@ static bool put_escape(struct line *line, const char *escape, size_t len)
     return true;
 }
 
-static void put_message(struct line *line, const char *text, size_t len, bool cut)
-{
+static void put_message(struct line *line, const char *text, size_t len, bool cut) {
     for (size_t i = 0; i < len; i++) {
         char escape[4];
         if (put_escape(line, escape, escape_byte((unsigned char)text[i], escape))) continue;
@@ -107,16 +100,14 @@ static void put_message(struct line *line, const char *text, size_t len, bool cu
     if (cut) put_text(line, "...");
 }
 
-static void write_line(const struct line *line)
-{
+static void write_line(const struct line *line) {
     ssize_t written;
     do {
         written = write(STDERR_FILENO, line->bytes, line->len);
     } while (written < 0 && errno == EINTR);
 }
 
-void log_line(enum log_level level, const char *fmt, ...)
-{
+void log_line(enum log_level level, const char *fmt, ...) {
     if (!log_enabled(level)) return;
     int saved = errno;
     char message[LINE_MAX_BYTES];

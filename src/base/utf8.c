@@ -6,20 +6,19 @@
 static const struct lead {
     unsigned char first, last, len, second_min, second_max;
 } leads[] = {
-    {0xc2, 0xdf, 2, 0x80, 0xbf}, {0xe0, 0xe0, 3, 0xa0, 0xbf}, {0xe1, 0xec, 3, 0x80, 0xbf}, {0xed, 0xed, 3, 0x80, 0x9f},
-    {0xee, 0xef, 3, 0x80, 0xbf}, {0xf0, 0xf0, 4, 0x90, 0xbf}, {0xf1, 0xf3, 4, 0x80, 0xbf}, {0xf4, 0xf4, 4, 0x80, 0x8f},
+    {0xc2, 0xdf, 2, 0x80, 0xbf}, {0xe0, 0xe0, 3, 0xa0, 0xbf}, {0xe1, 0xec, 3, 0x80, 0xbf},
+    {0xed, 0xed, 3, 0x80, 0x9f}, {0xee, 0xef, 3, 0x80, 0xbf}, {0xf0, 0xf0, 4, 0x90, 0xbf},
+    {0xf1, 0xf3, 4, 0x80, 0xbf}, {0xf4, 0xf4, 4, 0x80, 0x8f},
 };
 
-static const struct lead *find_lead(unsigned char byte)
-{
+static const struct lead *find_lead(unsigned char byte) {
     for (size_t i = 0; i < sizeof leads / sizeof leads[0]; i++) {
         if (byte >= leads[i].first && byte <= leads[i].last) return &leads[i];
     }
     return NULL;
 }
 
-size_t utf8_len(const char *text, size_t len)
-{
+size_t utf8_len(const char *text, size_t len) {
     const unsigned char *bytes = (const unsigned char *)text;
     if (len == 0) return 0;
     if (bytes[0] < 0x80) return 1;
@@ -32,15 +31,15 @@ size_t utf8_len(const char *text, size_t len)
     return lead->len;
 }
 
-size_t utf8_put(uint32_t code, char out[UTF8_LEN_MAX])
-{
+size_t utf8_put(uint32_t code, char out[UTF8_LEN_MAX]) {
     if (code < 0x80) {
         out[0] = (char)code;
         return 1;
     }
     size_t len = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
     static const unsigned char marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    for (size_t i = len - 1; i > 0; i--, code >>= 6) out[i] = (char)(0x80 | (code & 0x3f));
+    for (size_t i = len - 1; i > 0; i--, code >>= 6)
+        out[i] = (char)(0x80 | (code & 0x3f));
     out[0] = (char)(marks[len] | code);
     return len;
 }

@@ -1,4 +1,5 @@
-/* UTF-8, one character at a time (RFC 3629): no overlong forms, no surrogates, nothing above U+10FFFF. Pure. */
+/* UTF-8, one character at a time (RFC 3629): no overlong forms, no surrogates, nothing above U+10FFFF. Pure.
+ */
 #ifndef RL_BASE_UTF8_H
 #define RL_BASE_UTF8_H
 
