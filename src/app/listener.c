@@ -1,0 +1,194 @@
+/* Listening socket and acceptor. Knows sockets and how many connections a worker has, no HTTP but one
+ * refusal. */
+#include "app/listener.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ev.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/xmalloc.h"
+
+enum { BACKLOG = 4096, ACCEPTS_A_TURN = 256 };
+static const double PAUSE_SECONDS = 0.1; /* when out of descriptors: some will be closed meanwhile */
+
+struct listener {
+    int fd;
+    char url[128];
+    struct ev_loop *loop;
+    ev_io readable;
+    ev_timer pause;
+    struct worker *const *workers;
+    size_t worker_count;
+    unsigned max_connections;
+    bool told_full; /* said once, until there is room again */
+};
+
+static int open_socket(const struct addrinfo *address) {
+    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int on = 1, off = 0, saved;
+
+    if (fd < 0) return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (address->ai_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (bind(fd, address->ai_addr, address->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0) return fd;
+    saved = errno;
+    close(fd);
+    errno = saved;
+    return -1;
+}
+
+static void describe(struct listener *listener) {
+    struct sockaddr_storage name;
+    socklen_t len = sizeof name;
+    char host[64], port[8];
+    const char *shown = host;
+
+    getsockname(listener->fd, (struct sockaddr *)&name, &len);
+    getnameinfo((struct sockaddr *)&name, len, host, sizeof host, port, sizeof port,
+                NI_NUMERICHOST | NI_NUMERICSERV);
+    if (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0) shown = "localhost";
+    snprintf(listener->url, sizeof listener->url, strchr(shown, ':') ? "http://[%s]:%s" : "http://%s:%s",
+             shown, port);
+}
+
+struct listener *listener_open(const char *host, int port, struct err *err) {
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    struct listener *listener = NULL;
+    struct addrinfo *found = NULL;
+    char service[8];
+    int fd;
+
+    snprintf(service, sizeof service, "%d", port);
+    if (getaddrinfo(strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, service, &hints, &found) != 0) {
+        err_set(err, "cannot listen on %s port %d: not an address of this machine", host, port);
+        return NULL;
+    }
+    fd = open_socket(found);
+    freeaddrinfo(found);
+    if (fd < 0) {
+        err_set(err, "cannot listen on %s port %d: %s", host, port,
+                errno == EADDRINUSE ? "the port is already in use; choose another with --port"
+                                    : strerror(errno));
+        return NULL;
+    }
+    listener = xcalloc(1, sizeof *listener);
+    listener->fd = fd;
+    describe(listener);
+    return listener;
+}
+
+const char *listener_url(const struct listener *listener) {
+    return listener->url;
+}
+
+/* The worker with the fewest connections, and how many there are in all. */
+static struct worker *least_loaded(const struct listener *listener, unsigned *total) {
+    struct worker *best = NULL;
+    unsigned least = 0;
+
+    *total = 0;
+    for (size_t i = 0; i < listener->worker_count; i++) {
+        unsigned n = worker_connections(listener->workers[i]);
+
+        *total += n;
+        if (!best || n < least) best = listener->workers[i], least = n;
+    }
+    return best;
+}
+
+/* Nobody waits on a full server: a short answer, and closed. */
+static void refuse(struct listener *listener, int fd) {
+    static const char answer[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
+                                 "Content-Length: 0\r\nCache-Control: no-store\r\n\r\n";
+
+    if (send(fd, answer, sizeof answer - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        errno = 0; /* it is closed all the same */
+    close(fd);
+    if (!listener->told_full)
+        log_warn("all %u connections are taken: refusing more", listener->max_connections);
+    listener->told_full = true;
+}
+
+static void hand_over(struct listener *listener, int fd, const struct sockaddr *address, socklen_t len) {
+    unsigned total;
+    struct worker *worker = least_loaded(listener, &total);
+    int on = 1;
+
+    if (total >= listener->max_connections) {
+        refuse(listener, fd);
+        return;
+    }
+    listener->told_full = false;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    worker_accept(worker, fd, address, len);
+}
+
+static bool accept_one(struct listener *listener) {
+    struct sockaddr_storage address;
+    socklen_t len = sizeof address;
+    int fd = accept4(listener->fd, (struct sockaddr *)&address, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+    if (fd >= 0) hand_over(listener, fd, (struct sockaddr *)&address, len);
+    return fd >= 0 || errno == ECONNABORTED || errno == EINTR;
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *watcher, int events) {
+    struct listener *listener = watcher->data;
+
+    (void)events;
+    for (int i = 0; i < ACCEPTS_A_TURN; i++) {
+        if (accept_one(listener)) continue;
+        if (errno != EAGAIN) { /* EMFILE, ENFILE, ENOBUFS, ENOMEM */
+            log_error("cannot accept connections: %s", strerror(errno));
+            ev_io_stop(loop, watcher);
+            ev_timer_set(&listener->pause, PAUSE_SECONDS, 0.0);
+            ev_timer_start(loop, &listener->pause);
+        }
+        return;
+    }
+}
+
+static void on_pause_over(struct ev_loop *loop, ev_timer *watcher, int events) {
+    struct listener *listener = watcher->data;
+
+    (void)events;
+    ev_io_start(loop, &listener->readable);
+}
+
+void listener_start(struct listener *listener, struct ev_loop *loop, struct worker *const *workers,
+                    size_t worker_count, unsigned max_connections) {
+    listener->loop = loop;
+    listener->workers = workers;
+    listener->worker_count = worker_count;
+    listener->max_connections = max_connections;
+    ev_io_init(&listener->readable, on_readable, listener->fd, EV_READ);
+    ev_timer_init(&listener->pause, on_pause_over, 0.0, 0.0);
+    listener->readable.data = listener->pause.data = listener;
+    ev_io_start(loop, &listener->readable);
+}
+
+void listener_stop(struct listener *listener) {
+    if (listener->loop) {
+        ev_io_stop(listener->loop, &listener->readable);
+        ev_timer_stop(listener->loop, &listener->pause);
+        for (int i = 0; i < BACKLOG && accept_one(listener); i++)
+            continue;
+    }
+    close(listener->fd);
+    listener->fd = -1;
+}
+
+void listener_free(struct listener *listener) {
+    if (!listener) return;
+    if (listener->fd >= 0) listener_stop(listener);
+    free(listener);
+}

@@ -1,0 +1,29 @@
+/* The listening socket and its acceptor: every new connection goes to the least loaded worker. */
+#ifndef RL_APP_LISTENER_H
+#define RL_APP_LISTENER_H
+
+#include "app/worker.h"
+#include "base/err.h"
+
+struct ev_loop;
+struct listener;
+
+/* Binds and listens, without accepting yet. `host`: numeric IPv4 or IPv6, or "localhost". `port` 0 picks a
+ * free one. NULL with words that name address and reason ("already in use"). */
+struct listener *listener_open(const char *host, int port, struct err *err);
+
+/* "http://127.0.0.1:8080", with the real port; where it listens on all addresses, one that a browser can
+ * open. */
+const char *listener_url(const struct listener *listener);
+
+/* Starts to accept on `loop`. Beyond `max_connections` over all workers a connection is answered 503 and
+ * closed. */
+void listener_start(struct listener *listener, struct ev_loop *loop, struct worker *const *workers,
+                    size_t worker_count, unsigned max_connections);
+
+/* Hands over what the kernel has already accepted for us, then closes the socket: new connections are
+ * refused. */
+void listener_stop(struct listener *listener);
+void listener_free(struct listener *listener); /* NULL is fine */
+
+#endif

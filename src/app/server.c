@@ -1,0 +1,256 @@
+/* The process: starts the parts in order, waits for a signal, stops them in the opposite order. */
+#include "app/server.h"
+
+#include <ev.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "app/embedded_redis.h"
+#include "app/listener.h"
+#include "app/worker.h"
+#include "base/log.h"
+#include "base/xmalloc.h"
+#include "config/config_store.h"
+#include "http/site.h"
+#include "limit/limiter.h"
+
+enum { STOP_GRACE_MS = 5000, SPARE_DESCRIPTORS = 256 };
+
+struct server {
+    const struct options *options;
+    struct ev_loop *loop; /* the main thread's: signals and the acceptor */
+    ev_signal terminate, interrupt;
+    ev_async drained;
+    atomic_uint undrained;
+    struct embedded_redis *private_redis;
+    struct redis_settings redis;
+    struct config_store *store;
+    struct worker_settings worker_settings;
+    struct worker **workers;
+    size_t worker_count;
+    struct listener *listener;
+};
+
+/* --- a new snapshot on all workers
+ * ---------------------------------------------------------------------------- */
+
+struct publication {
+    struct config *config;
+    atomic_uint missing; /* workers that do not use it yet */
+    struct worker *caller;
+    void (*acked)(void *arg);
+    void *arg;
+};
+
+static void publication_acked(struct worker *worker, void *arg) {
+    struct publication *publication = arg;
+
+    (void)worker;
+    publication->acked(publication->arg);
+    config_unref(publication->config);
+    free(publication);
+}
+
+static void publication_adopt(struct worker *worker, void *arg) {
+    struct publication *publication = arg;
+
+    worker_adopt(worker, publication->config);
+    if (atomic_fetch_sub(&publication->missing, 1) == 1)
+        worker_post(publication->caller, publication_acked, publication);
+}
+
+static void publish(void *publisher, struct config *config, void (*acked)(void *arg), void *arg) {
+    struct server *server = publisher;
+    struct publication *publication = xcalloc(1, sizeof *publication);
+
+    publication->config = config_ref(config);
+    publication->caller = worker_current();
+    publication->acked = acked;
+    publication->arg = arg;
+    atomic_init(&publication->missing, (unsigned)server->worker_count);
+    for (size_t i = 0; i < server->worker_count; i++)
+        worker_post(server->workers[i], publication_adopt, publication);
+}
+
+/* --- start
+ * ------------------------------------------------------------------------------------------------------ */
+
+static void raise_descriptor_limit(unsigned connections) {
+    struct rlimit limit;
+    rlim_t wanted = (rlim_t)connections + SPARE_DESCRIPTORS;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+    if (limit.rlim_max < wanted) { /* root may; others keep what they have */
+        struct rlimit raised = {wanted, wanted};
+
+        if (setrlimit(RLIMIT_NOFILE, &raised) == 0) return;
+        log_warn("--max-connections %u needs %lu file descriptors, the system allows %lu", connections,
+                 (unsigned long)wanted, (unsigned long)limit.rlim_max);
+        wanted = limit.rlim_max;
+    }
+    limit.rlim_cur = wanted;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int start_redis(struct server *server, struct err *err) {
+    const struct options *options = server->options;
+
+    server->redis = (struct redis_settings){
+        .host = options->redis_host,
+        .port = options->redis_port,
+        .socket_path = options->redis_socket,
+        .db = options->redis_db,
+        .user = options->redis_user,
+        .password = options->redis_password,
+        .timeout_ms = options->redis_timeout_ms,
+    };
+    redis_script_init(&limiter_script);
+    if (!options->with_redis) return 0;
+    server->private_redis = embedded_redis_start(err);
+    if (!server->private_redis) return -1;
+    server->redis.socket_path = embedded_redis_socket(server->private_redis);
+    return 0;
+}
+
+static int start_store(struct server *server, struct err *err) {
+    struct config_refusal why = {0};
+    struct buf json = BUF_INIT(64 * 1024);
+    struct config *first;
+
+    options_config_json(server->options, &json);
+    first = config_parse(buf_str(&json), json.len, 1, &why);
+    buf_free(&json);
+    if (!first) return err_set(err, "the settings of the start are not valid: %s", why.err.text);
+    server->store = config_store_new(first, publish, server);
+    config_unref(first);
+    return 0;
+}
+
+static int start_workers(struct server *server, struct err *err) {
+    const struct options *options = server->options;
+    struct config *first = config_store_current(server->store);
+    int result = 0;
+
+    server->worker_settings = (struct worker_settings){
+        .redis = &server->redis,
+        .key_prefix = options->key_prefix,
+        .max_connections = (unsigned)options->max_connections,
+        .services = {.store = server->store,
+                     .guard = {.admin_token = options->admin_token, .host = options->host},
+                     .static_dir = options->static_dir,
+                     .ratelimit_fields = options->ratelimit_fields},
+    };
+    server->workers = xcalloc((size_t)options->threads, sizeof(struct worker *));
+    for (int i = 0; i < options->threads && result == 0; i++) {
+        struct worker *worker = worker_start(i, &server->worker_settings, first, err);
+
+        if (worker)
+            server->workers[server->worker_count++] = worker;
+        else
+            result = -1;
+    }
+    config_unref(first);
+    return result;
+}
+
+static void print_address(const struct server *server) {
+    const struct options *options = server->options;
+
+    printf("ratelimitd %s listening on %s (Redis ", RATELIMITD_VERSION, listener_url(server->listener));
+    if (server->private_redis)
+        printf("private, %s", server->redis.socket_path);
+    else if (server->redis.socket_path)
+        printf("%s", server->redis.socket_path);
+    else
+        printf(strchr(server->redis.host, ':') ? "[%s]:%d" : "%s:%d", server->redis.host, server->redis.port);
+    printf(", %d thread%s)\n", options->threads, options->threads == 1 ? "" : "s");
+    fflush(stdout);
+}
+
+/* --- stop
+ * ------------------------------------------------------------------------------------------------------- */
+
+static void on_signal(struct ev_loop *loop, ev_signal *watcher, int events) {
+    (void)watcher, (void)events;
+    ev_break(loop, EVBREAK_ALL);
+}
+
+static void on_drained(struct ev_loop *loop, ev_async *watcher, int events) {
+    struct server *server = watcher->data;
+
+    (void)events;
+    if (atomic_load(&server->undrained) == 0) ev_break(loop, EVBREAK_ALL);
+}
+
+static void worker_drained(struct worker *worker, void *arg) {
+    struct server *server = arg;
+
+    (void)worker;
+    atomic_fetch_sub(&server->undrained, 1);
+    ev_async_send(server->loop, &server->drained);
+}
+
+/* All workers stay until the last has answered what it had: a change in flight needs every one of them. */
+static void stop_workers(struct server *server) {
+    atomic_store(&server->undrained, (unsigned)server->worker_count);
+    for (size_t i = 0; i < server->worker_count; i++) {
+        worker_drain(server->workers[i], STOP_GRACE_MS, worker_drained, server);
+    }
+    if (server->worker_count > 0) ev_run(server->loop, 0);
+    for (size_t i = 0; i < server->worker_count; i++)
+        worker_finish(server->workers[i]);
+    free(server->workers);
+}
+
+static void watch_signals(struct server *server) {
+    signal(SIGPIPE, SIG_IGN);
+    server->loop = ev_default_loop(0);
+    ev_signal_init(&server->terminate, on_signal, SIGTERM);
+    ev_signal_init(&server->interrupt, on_signal, SIGINT);
+    ev_async_init(&server->drained, on_drained);
+    server->drained.data = server;
+    ev_signal_start(server->loop, &server->terminate);
+    ev_signal_start(server->loop, &server->interrupt);
+    ev_async_start(server->loop, &server->drained);
+}
+
+static int start(struct server *server, struct err *err) {
+    const struct options *options = server->options;
+    unsigned connections = (unsigned)options->max_connections;
+
+    raise_descriptor_limit(connections);
+    server->listener = listener_open(options->host, options->port, err);
+    if (!server->listener || start_redis(server, err) != 0 || start_store(server, err) != 0) return -1;
+    if (start_workers(server, err) != 0) return -1;
+    listener_start(server->listener, server->loop, server->workers, server->worker_count, connections);
+    return 0;
+}
+
+int server_run(const struct options *options) {
+    struct server server = {.options = options};
+    struct err err = ERR_INIT;
+    int status = 1;
+
+    log_setup(options->log_level, options->log_json);
+    site_init();
+    watch_signals(&server);
+    if (start(&server, &err) == 0) {
+        print_address(&server);
+        ev_run(server.loop, 0);
+        log_info("stopping");
+        listener_stop(server.listener);
+        status = 0;
+    } else {
+        fprintf(stderr, "ratelimitd: %s\n", err.text);
+    }
+    stop_workers(&server);
+    listener_free(server.listener);
+    config_store_free(server.store);
+    embedded_redis_stop(server.private_redis);
+    ev_loop_destroy(server.loop);
+    return status;
+}

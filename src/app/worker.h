@@ -1,0 +1,46 @@
+/* One worker: a thread with its own loop, HTTP daemon, Redis link, limiter and configuration snapshot. Shares
+ * nothing. */
+#ifndef RL_APP_WORKER_H
+#define RL_APP_WORKER_H
+
+#include <sys/socket.h>
+
+#include "base/err.h"
+#include "config/config_store.h"
+#include "http/services.h"
+#include "redis/redis_link.h"
+
+struct worker;
+
+struct worker_settings { /* outlives the worker */
+    const struct redis_settings *redis;
+    const char *key_prefix;
+    struct services services; /* limiter and config are filled by the worker */
+    unsigned max_connections;
+};
+
+/* Makes the worker and starts its thread. `first` is referenced. NULL with words if it cannot start. */
+struct worker *worker_start(int index, const struct worker_settings *settings, struct config *first,
+                            struct err *err);
+
+/* Runs fn(worker, arg) on the worker's thread. Any thread. */
+typedef void worker_task(struct worker *worker, void *arg);
+void worker_post(struct worker *worker, worker_task *task, void *arg);
+
+struct worker *worker_current(void); /* the worker whose thread this is; NULL elsewhere */
+
+/* Hands it a connected socket. Any thread. */
+void worker_accept(struct worker *worker, int fd, const struct sockaddr *address, socklen_t address_len);
+unsigned worker_connections(const struct worker *worker); /* open or on their way; any thread */
+
+/* On the worker's own thread (as a task): use this snapshot from now on. Takes a reference. */
+void worker_adopt(struct worker *worker, struct config *config);
+
+/* Begins an orderly stop: every answer closes its connection from now on. When nothing is in flight any more,
+ * after `grace_ms` at the latest, calls drained(worker, arg) on the worker's thread. Any thread. */
+void worker_drain(struct worker *worker, int grace_ms, worker_task *drained, void *arg);
+
+/* Ends the thread, waits for it and frees the worker. What still waits is answered first. Another thread. */
+void worker_finish(struct worker *worker);
+
+#endif

@@ -1,0 +1,147 @@
+/* The libmicrohttpd daemon of one worker on the worker's libev loop. What a request is: http_request.c. */
+#include "http/http.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/xmalloc.h"
+#include "http/http_internal.h"
+#include "http/linger.h"
+#include "http/respond.h"
+
+/* Request line, headers and the answer's headers share this much a connection. microhttpd clears it for each
+ * request, so that small is fast as well as lean. */
+static const size_t CONNECTION_MEMORY = 8 * 1024;
+static const unsigned IDLE_SECONDS = 60;
+enum { RUNS_A_TURN = 16 };
+
+static void on_connection(void *arg, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode what) {
+    struct http *http = arg;
+    struct http_connection *c = *context;
+
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        *context = xcalloc(1, sizeof *c);
+        return;
+    }
+    if (c && c->linger) {
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        int copy =
+            info ? dup(info->connect_fd) : -1; /* microhttpd closes its own; ours keeps the socket alive */
+
+        if (copy >= 0) linger_close(http->loop, copy);
+    }
+    free(c);
+    *context = NULL;
+    atomic_fetch_sub(&http->connections, 1);
+}
+
+__attribute__((format(printf, 2, 0))) static void on_mhd_log(void *arg, const char *fmt, va_list args) {
+    char text[256];
+
+    (void)arg;
+    if (!log_enabled(LOG_DEBUG)) return;
+    vsnprintf(text, sizeof text, fmt, args);
+    log_debug("http: %s", text);
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *watcher, int events) {
+    struct http *http = watcher->data;
+
+    (void)loop, (void)events;
+    http->dirty = true;
+}
+
+static void on_tick(struct ev_loop *loop, ev_timer *watcher, int events) {
+    struct http *http = watcher->data;
+
+    (void)loop, (void)events;
+    http->dirty = true;
+}
+
+static struct MHD_Daemon *start_daemon(struct http *http, const struct http_settings *settings) {
+    return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET |
+                                MHD_USE_ERROR_LOG,
+                            0, NULL, NULL, http_request_step, http,                 //
+                            MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,           //
+                            MHD_OPTION_CONNECTION_LIMIT, settings->max_connections, //
+                            MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY,  //
+                            MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,            //
+                            MHD_OPTION_STRICT_FOR_CLIENT, 1,                        //
+                            MHD_OPTION_URI_LOG_CALLBACK, http_request_begin, http,  //
+                            MHD_OPTION_NOTIFY_COMPLETED, http_request_end, http,    //
+                            MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_END);
+}
+
+struct http *http_new(struct ev_loop *loop, const struct http_settings *settings,
+                      const struct http_callbacks *callbacks, const struct services *services,
+                      struct err *err) {
+    struct http *http = xcalloc(1, sizeof *http);
+    const union MHD_DaemonInfo *info;
+
+    http->loop = loop;
+    http->callbacks = *callbacks;
+    http->services = services;
+    http->daemon = start_daemon(http, settings);
+    info = http->daemon ? MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
+    if (!info) {
+        if (http->daemon) MHD_stop_daemon(http->daemon);
+        free(http);
+        err_set(err, "libmicrohttpd did not start (epoll and suspend are needed)");
+        return NULL;
+    }
+    ev_io_init(&http->readable, on_readable, info->epoll_fd, EV_READ);
+    ev_timer_init(&http->tick, on_tick, 1.0, 1.0);
+    http->readable.data = http->tick.data = http;
+    ev_io_start(loop, &http->readable);
+    ev_timer_start(loop, &http->tick);
+    return http;
+}
+
+void http_add_connection(struct http *http, int fd, const struct sockaddr *address, socklen_t address_len) {
+    atomic_fetch_add(&http->connections, 1);
+    if (MHD_add_connection(http->daemon, fd, address, address_len) != MHD_YES) {
+        atomic_fetch_sub(&http->connections, 1); /* microhttpd has closed it */
+    }
+    http->dirty = true;
+}
+
+bool http_run(struct http *http) {
+    for (int runs = 0; http->dirty && runs < RUNS_A_TURN; runs++) {
+        MHD_UNSIGNED_LONG_LONG timeout;
+
+        http->dirty = false;
+        MHD_run(http->daemon);
+        /* Its sockets are edge-triggered: what it has not finished it will not be told of again. */
+        if (MHD_get_timeout(http->daemon, &timeout) == MHD_YES && timeout == 0) http->dirty = true;
+    }
+    return http->dirty;
+}
+
+void http_drain(struct http *http) {
+    http->draining = true;
+}
+
+unsigned http_connections(const struct http *http) {
+    return atomic_load(&http->connections);
+}
+
+unsigned http_in_flight(const struct http *http) {
+    return http->in_flight;
+}
+
+void http_free(struct http *http) {
+    if (!http) return;
+    /* microhttpd aborts when it is stopped with a suspended connection. */
+    while (http->suspended)
+        respond_problem(&http->suspended->pub, 503, NULL, "The server is stopping.");
+    http->dirty = true;
+    http_run(http);
+    ev_io_stop(http->loop, &http->readable);
+    ev_timer_stop(http->loop, &http->tick);
+    MHD_stop_daemon(http->daemon);
+    free(http);
+}

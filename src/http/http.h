@@ -1,0 +1,103 @@
+/* One worker's HTTP side: a libmicrohttpd daemon on the worker's libev loop. The only place that knows
+ * microhttpd.
+ *
+ * Handlers get a `struct request` and answer it with request_send, at once or later from a callback on the
+ * same loop; suspending and resuming the connection is done here. Each request is answered exactly once. One
+ * thread. */
+#ifndef RL_HTTP_HTTP_H
+#define RL_HTTP_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "config/config.h"
+#include "http/uri.h"
+
+struct ev_loop;
+struct http;
+struct services;
+
+enum http_method {
+    HTTP_GET = 1 << 0,
+    HTTP_HEAD = 1 << 1,
+    HTTP_POST = 1 << 2,
+    HTTP_PUT = 1 << 3,
+    HTTP_PATCH = 1 << 4,
+    HTTP_DELETE = 1 << 5,
+    HTTP_OPTIONS = 1 << 6,
+    HTTP_OTHER = 1 << 7
+};
+
+enum { REPLY_HEADERS_MAX = 24 };
+
+/* What handlers see of a request. Filled by http.c; lives until the client has its answer. */
+struct request {
+    const struct services *services;
+    struct config *config; /* the snapshot it is decided by, referenced */
+    enum http_method method;
+    const char *method_name; /* as sent */
+    struct uri uri;
+    struct buf body;
+    const struct sockaddr *peer;
+    const char *client_ip;     /* canonical text of the client's address (limit keys) */
+    const struct route *route; /* NULL if no route covers it */
+    void *state;               /* the handler's own, freed with free() at the end */
+};
+
+/* First value of a request header, NULL if absent. */
+const char *request_header(const struct request *request, const char *name);
+/* How many fields of that name there are. */
+size_t request_header_count(const struct request *request, const char *name);
+/* Calls `each` for every field until it returns false. */
+typedef bool request_header_fn(void *arg, const char *name, const char *value);
+void request_each_header(const struct request *request, request_header_fn *each, void *arg);
+
+/* Adds a header to the answer (before request_send). `name` is static text; `value` is copied, without its
+ * control bytes. */
+void request_reply_header(struct request *request, const char *name, const char *value);
+
+/* Answers. Takes the bytes of `body` (the buf is empty afterwards); `body` may be NULL. Exactly once a
+ * request. HEAD and the closing of connections are seen to here. */
+void request_send(struct request *request, unsigned status, const char *content_type, struct buf *body);
+/* The same with bytes that outlive everything (embedded files). */
+void request_send_static(struct request *request, unsigned status, const char *content_type, const void *data,
+                         size_t len);
+bool request_answered(const struct request *request);
+
+struct http_settings {
+    unsigned max_connections; /* of this worker */
+};
+
+/* Called when a request's headers are there (body may follow) and when it is complete. In `headers` the
+ * callee may answer at once; the body is then not read and the connection closes. It returns the most bytes
+ * of body it wants. */
+struct http_callbacks {
+    size_t (*headers)(struct request *request);
+    void (*complete)(struct request *request);
+};
+
+/* NULL with words when microhttpd does not start. `services` outlives it. */
+struct http *http_new(struct ev_loop *loop, const struct http_settings *settings,
+                      const struct http_callbacks *callbacks, const struct services *services,
+                      struct err *err);
+
+/* Takes over a connected socket, from the loop's thread; closed here on failure. */
+void http_add_connection(struct http *http, int fd, const struct sockaddr *address, socklen_t address_len);
+
+/* Lets microhttpd do what is due. Called before the loop sleeps; replies queued meanwhile leave here. Returns
+ * true if there is more to do: then call again, or do not sleep. */
+bool http_run(struct http *http);
+
+/* From now on every answer closes its connection. */
+void http_drain(struct http *http);
+unsigned http_connections(const struct http *http); /* open; any thread */
+unsigned http_in_flight(const struct http *http);   /* requests begun and not fully answered */
+
+/* All requests must have been answered (http_in_flight may count those still being sent). */
+void http_free(struct http *http);
+
+#endif

@@ -1,0 +1,64 @@
+/* What http.c (daemon and loop) and http_request.c (one request) share. Included by nobody else. */
+#ifndef RL_HTTP_HTTP_INTERNAL_H
+#define RL_HTTP_HTTP_INTERNAL_H
+
+#include <ev.h>
+#include <microhttpd.h>
+#include <stdatomic.h>
+
+#include "http/client_ip.h"
+#include "http/http.h"
+
+struct http {
+    struct ev_loop *loop;
+    struct MHD_Daemon *daemon;
+    struct http_callbacks callbacks;
+    const struct services *services;
+    ev_io readable; /* microhttpd's own epoll descriptor */
+    ev_timer tick;  /* connection time-outs */
+    bool dirty;     /* microhttpd has something to do that its descriptor does not tell */
+    bool draining;
+    unsigned in_flight;
+    struct http_request *suspended; /* list: waiting for an answer from elsewhere */
+    atomic_uint connections;
+};
+
+enum phase {
+    PHASE_NEW,        /* only the request line is known */
+    PHASE_BODY,       /* headers seen; the body, if any, is coming */
+    PHASE_DISPATCHED, /* the handler is running */
+    PHASE_SUSPENDED,  /* the handler has returned; the answer will come later */
+    PHASE_ANSWERED    /* handed to microhttpd */
+};
+
+struct http_request {
+    struct request pub; /* first: handlers see this */
+    struct http *http;
+    struct MHD_Connection *connection;
+    enum phase phase;
+    struct err target_error; /* words if the request target is bad */
+    bool target_bad;
+    struct MHD_Response *response; /* made, not yet queued */
+    unsigned status;
+    size_t header_count;
+    struct {
+        const char *name;
+        char *value;
+    } headers[REPLY_HEADERS_MAX];
+    struct http_request *next, *prev; /* http->suspended */
+    char client_ip[CLIENT_IP_TEXT_MAX];
+};
+
+/* One connection; microhttpd keeps it as the socket's context. */
+struct http_connection {
+    bool linger; /* answered without reading all of the body: close without losing the answer */
+};
+
+void *http_request_begin(void *http, const char *target, struct MHD_Connection *connection);
+enum MHD_Result http_request_step(void *http, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *data, size_t *len,
+                                  void **state);
+void http_request_end(void *http, struct MHD_Connection *connection, void **state,
+                      enum MHD_RequestTerminationCode how);
+
+#endif

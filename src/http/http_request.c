@@ -1,0 +1,285 @@
+/* One HTTP request from its first line to its answer: body, suspension, reply. Does not know routes or
+ * handlers. */
+#include "http/http_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+#include "base/xmalloc.h"
+#include "http/respond.h"
+#include "http/services.h"
+
+/* A refused request's body up to this size is read and dropped, so that the connection can be kept. */
+enum { DRAIN_MAX = 64 * 1024 };
+
+static const struct {
+    const char *name;
+    enum http_method method;
+} METHODS[] = {
+    {"GET", HTTP_GET},     {"HEAD", HTTP_HEAD},     {"POST", HTTP_POST},       {"PUT", HTTP_PUT},
+    {"PATCH", HTTP_PATCH}, {"DELETE", HTTP_DELETE}, {"OPTIONS", HTTP_OPTIONS},
+};
+
+static enum http_method method_of(const char *name) {
+    for (size_t i = 0; i < sizeof METHODS / sizeof METHODS[0]; i++) {
+        if (strcmp(METHODS[i].name, name) == 0) return METHODS[i].method;
+    }
+    return HTTP_OTHER;
+}
+
+static struct http_request *of(const struct request *request) {
+    return (struct http_request *)(uintptr_t)request;
+}
+
+void *http_request_begin(void *http, const char *target, struct MHD_Connection *connection) {
+    struct http_request *r = xcalloc(1, sizeof *r);
+
+    r->http = http;
+    r->connection = connection;
+    r->target_bad = uri_parse(&r->pub.uri, target, strlen(target), &r->target_error) != 0;
+    return r;
+}
+
+void http_request_end(void *http, struct MHD_Connection *connection, void **state,
+                      enum MHD_RequestTerminationCode how) {
+    struct http_request *r = *state;
+
+    (void)http, (void)connection, (void)how;
+    if (!r) return;
+    *state = NULL;
+    if (r->phase != PHASE_NEW) r->http->in_flight--;
+    if (r->response) MHD_destroy_response(r->response);
+    for (size_t i = 0; i < r->header_count; i++)
+        free(r->headers[i].value);
+    uri_free(&r->pub.uri);
+    buf_free(&r->pub.body);
+    config_unref(r->pub.config);
+    free(r->pub.state);
+    free(r);
+}
+
+static void suspend(struct http_request *r) {
+    struct http *http = r->http;
+
+    MHD_suspend_connection(r->connection);
+    r->phase = PHASE_SUSPENDED;
+    r->prev = NULL;
+    r->next = http->suspended;
+    if (http->suspended) http->suspended->prev = r;
+    http->suspended = r;
+}
+
+static void resume(struct http_request *r) {
+    struct http *http = r->http;
+
+    if (r->prev)
+        r->prev->next = r->next;
+    else
+        http->suspended = r->next;
+    if (r->next) r->next->prev = r->prev;
+    MHD_resume_connection(r->connection);
+    http->dirty = true; /* a resume wakes nobody */
+}
+
+static enum MHD_Result queue(struct http_request *r) {
+    enum MHD_Result result = MHD_queue_response(r->connection, r->status, r->response);
+
+    MHD_destroy_response(r->response); /* our reference; microhttpd has its own */
+    r->response = NULL;
+    r->phase = PHASE_ANSWERED;
+    return result;
+}
+
+static void linger(struct http_request *r) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+    if (info && info->socket_context) ((struct http_connection *)info->socket_context)->linger = true;
+}
+
+/* How many bytes of body are announced; SIZE_MAX when chunked. What is not a number microhttpd has refused.
+ */
+static size_t body_announced(const struct http_request *r) {
+    const char *length = request_header(&r->pub, "Content-Length");
+
+    if (request_header(&r->pub, "Transfer-Encoding")) return SIZE_MAX;
+    return length ? (size_t)strtoull(length, NULL, 10) : 0;
+}
+
+/* Refused before the body: a small body is read and dropped, a large one is not waited for. */
+static enum MHD_Result refuse_early(struct http_request *r) {
+    size_t announced = body_announced(r);
+
+    if (announced == 0) return MHD_YES; /* answered in the next call, so that the connection is kept */
+    if (announced <= DRAIN_MAX && !request_header(&r->pub, "Expect")) {
+        r->pub.body.max = 0;
+        return MHD_YES;
+    }
+    linger(r);
+    return queue(r);
+}
+
+static enum MHD_Result on_headers(struct http_request *r, const char *method) {
+    const union MHD_ConnectionInfo *peer =
+        MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+
+    r->phase = PHASE_BODY;
+    r->http->in_flight++;
+    r->pub.services = r->http->services;
+    r->pub.config = config_ref(*r->http->services->config);
+    r->pub.method_name = method;
+    r->pub.method = method_of(method);
+    r->pub.peer = peer->client_addr;
+    client_ip_text(r->pub.peer, r->client_ip, sizeof r->client_ip);
+    r->pub.client_ip = r->client_ip;
+    if (r->target_bad)
+        respond_problem(&r->pub, 400, NULL, "%s", r->target_error.text);
+    else
+        r->pub.body.max = r->http->callbacks.headers(&r->pub);
+    return r->response ? refuse_early(r) : MHD_YES;
+}
+
+/* Too much body, seen while it comes: microhttpd takes no answer in this state, so it is written past it. */
+static enum MHD_Result refuse_body(struct http_request *r) {
+    static const char body[] = "{\"type\":\"about:blank\",\"title\":\"Content Too Large\",\"status\":413,"
+                               "\"detail\":\"The body is larger than this address takes.\"}";
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    char answer[512];
+    int len = snprintf(answer, sizeof answer,
+                       "HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nCache-Control: no-store\r\n"
+                       "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n\r\n%s",
+                       sizeof body - 1, body);
+
+    if (send(info->connect_fd, answer, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT) > 0) linger(r);
+    return MHD_NO;
+}
+
+static enum MHD_Result on_body(struct http_request *r, const char *data, size_t *len) {
+    size_t n = *len;
+
+    *len = 0;
+    if (r->response) return MHD_YES; /* refused already, reading to keep the connection */
+    if (n > r->pub.body.max - r->pub.body.len) return refuse_body(r);
+    buf_add(&r->pub.body, data, n);
+    return MHD_YES;
+}
+
+enum MHD_Result http_request_step(void *http, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *data, size_t *len,
+                                  void **state) {
+    struct http_request *r = *state;
+
+    (void)http, (void)connection, (void)url, (void)version;
+    if (!r) return MHD_NO; /* no request line was seen: cannot be */
+    if (r->phase == PHASE_NEW) return on_headers(r, method);
+    if (*len > 0) return on_body(r, data, len);
+    if (r->phase != PHASE_BODY) return MHD_YES;
+    if (!r->response) {
+        r->phase = PHASE_DISPATCHED;
+        r->http->callbacks.complete(&r->pub);
+    }
+    if (r->response) return queue(r);
+    suspend(r);
+    return MHD_YES;
+}
+
+const char *request_header(const struct request *request, const char *name) {
+    return MHD_lookup_connection_value(of(request)->connection, MHD_HEADER_KIND, name);
+}
+
+struct header_walk {
+    request_header_fn *each;
+    void *arg;
+};
+
+static enum MHD_Result walk_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *value) {
+    struct header_walk *walk = arg;
+
+    (void)kind;
+    return walk->each(walk->arg, name, value ? value : "") ? MHD_YES : MHD_NO;
+}
+
+void request_each_header(const struct request *request, request_header_fn *each, void *arg) {
+    struct header_walk walk = {each, arg};
+
+    MHD_get_connection_values(of(request)->connection, MHD_HEADER_KIND, walk_header, &walk);
+}
+
+struct header_count {
+    const char *name;
+    size_t count;
+};
+
+static bool count_header(void *arg, const char *name, const char *value) {
+    struct header_count *count = arg;
+
+    (void)value;
+    if (strcasecmp(name, count->name) == 0) count->count++;
+    return true;
+}
+
+size_t request_header_count(const struct request *request, const char *name) {
+    struct header_count count = {name, 0};
+
+    request_each_header(request, count_header, &count);
+    return count.count;
+}
+
+void request_reply_header(struct request *request, const char *name, const char *value) {
+    struct http_request *r = of(request);
+    char *copy, *out;
+
+    if (r->header_count == REPLY_HEADERS_MAX) return;
+    copy = out = xmalloc(strlen(value) + 1);
+    for (; *value; value++) {
+        if ((unsigned char)*value >= 0x20 && *value != 0x7f)
+            *out++ = *value; /* no header can be smuggled in */
+    }
+    *out = '\0';
+    r->headers[r->header_count].name = name;
+    r->headers[r->header_count++].value = copy;
+}
+
+static void send_response(struct http_request *r, unsigned status, const char *content_type,
+                          struct MHD_Response *response) {
+    r->response = response;
+    r->status = status;
+    if (content_type) MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+    for (size_t i = 0; i < r->header_count; i++) {
+        MHD_add_response_header(response, r->headers[i].name, r->headers[i].value);
+    }
+    if (r->http->draining) MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    if (r->phase != PHASE_SUSPENDED) return; /* the caller in http_request_step queues it */
+    queue(r);
+    resume(r);
+}
+
+void request_send(struct request *request, unsigned status, const char *content_type, struct buf *body) {
+    size_t len = body ? body->len : 0;
+    char *data = len ? buf_take(body) : NULL;
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(len, data, data ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+
+    if (!response) abort(); /* out of memory */
+    send_response(of(request), status, content_type, response);
+}
+
+void request_send_static(struct request *request, unsigned status, const char *content_type, const void *data,
+                         size_t len) {
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(len, (void *)(uintptr_t)data, MHD_RESPMEM_PERSISTENT);
+
+    if (!response) abort();
+    send_response(of(request), status, content_type, response);
+}
+
+bool request_answered(const struct request *request) {
+    const struct http_request *r = of(request);
+
+    return r->response || r->phase == PHASE_ANSWERED;
+}

@@ -1,0 +1,25 @@
+/* What a worker lends its handlers: everything they may reach, in one place, as plain pointers. */
+#ifndef RL_HTTP_SERVICES_H
+#define RL_HTTP_SERVICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "config/config_store.h"
+#include "limit/limiter.h"
+
+struct guard_settings {
+    const char *admin_token; /* NULL: none set. Never logged */
+    const char *host;        /* --host as given */
+};
+
+struct services {
+    struct limiter *limiter;    /* this worker's */
+    struct config_store *store; /* the process's */
+    struct config *const *config; /* this worker's current snapshot */
+    struct guard_settings guard;
+    const char *static_dir;  /* NULL: the embedded files */
+    bool ratelimit_fields;   /* --ratelimit-fields draft-11 */
+};
+
+#endif
