@@ -1,0 +1,74 @@
+/* The table of algorithms: names, words, parameters with units and bounds. `GET /algorithms`, --help, the page, the
+ * configuration and the script's arguments are all drawn from here, so that a new algorithm is one table line.
+ *
+ * Numbers are whole millionths (base/decimal.h) in every parameter, seconds included: 1.5 s is 1500000, which is also
+ * its length in microseconds. Source of the arithmetic: docs/algorithms.md. Pure, any thread. */
+#ifndef RL_LIMIT_ALGORITHM_H
+#define RL_LIMIT_ALGORITHM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum { PARAMS_MAX = 3, LIMIT_NAME_MAX = 64 };
+
+struct param {
+    const char *name;    /* member in JSON; with dashes the command-line option ("refill_rate" -> --refill-rate) */
+    const char *title;   /* "Refill rate", for people */
+    const char *unit;    /* "tokens", "tokens per interval", "seconds" ... */
+    const char *summary; /* one line */
+    int64_t min, max;    /* millionths, both allowed */
+    int64_t fallback;    /* the default, millionths */
+    bool whole;          /* no decimals */
+};
+
+/* One limit as configured. params[0] is always how many units fit at once (capacity or limit). */
+struct limit_settings {
+    const struct algorithm *algorithm;
+    char name[LIMIT_NAME_MAX + 1]; /* the algorithm's name unless given */
+    int64_t params[PARAMS_MAX];    /* millionths, in the table's order; unused ones 0 */
+};
+
+struct algorithm {
+    const char *name;    /* "token_bucket" */
+    const char *title;   /* "Token bucket" */
+    const char *summary; /* one line for people */
+    size_t param_count;
+    struct param params[PARAMS_MAX];
+    int64_t cost_max; /* whole units; 0: as many as params[0] */
+    bool can_delay;
+
+    /* What bounds on single parameters cannot say (ten years to fill, exact products). params are within bounds.
+     * Returns 0, or -1 with words and `*param` set to the index of the member to name. */
+    int (*check)(const int64_t *params, size_t *param, struct err *err);
+
+    /* Time from empty to full, or the window: microseconds. For RateLimit-Policy's `w`. */
+    int64_t (*window_us)(const int64_t *params);
+};
+
+extern const struct algorithm *const algorithms[]; /* algorithm_count of them, token bucket first */
+extern const size_t algorithm_count;
+
+/* NULL if there is none of that name. */
+const struct algorithm *algorithm_find(const char *name, size_t len);
+
+/* Index of a parameter by its JSON name, or -1. */
+int algorithm_param(const struct algorithm *algorithm, const char *name);
+
+/* Fills params with the defaults and the name with the algorithm's. */
+void limit_settings_default(struct limit_settings *limit, const struct algorithm *algorithm);
+
+/* Checks every bound and the algorithm's own rule. Returns 0, or -1 with words ("must be a whole number from 1 to
+ * 1000000000; got 0") and `*param` set. The words do not name the member: the caller knows its path. */
+int limit_settings_check(const struct limit_settings *limit, size_t *param, struct err *err);
+
+/* "a whole number from 1 to 1000000000", "a number above 0 up to 1000000000 with at most six decimals". */
+void param_allowed(const struct param *param, char *out, size_t size);
+
+/* Units that fit at once, whole; and the largest cost a request may have. */
+int64_t limit_units(const struct limit_settings *limit);
+int64_t limit_cost_max(const struct limit_settings *limit);
+
+#endif

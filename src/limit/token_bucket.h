@@ -1,0 +1,14 @@
+/* The token bucket as a line of the algorithm table: parameters, bounds, words.
+ *
+ * Knows no state and no clock: the arithmetic of a decision is the script's. */
+#ifndef RL_LIMIT_TOKEN_BUCKET_H
+#define RL_LIMIT_TOKEN_BUCKET_H
+
+#include "limit/algorithm.h"
+
+/* Indices into params. */
+enum { TOKEN_BUCKET_CAPACITY, TOKEN_BUCKET_REFILL_RATE, TOKEN_BUCKET_REFILL_INTERVAL };
+
+extern const struct algorithm token_bucket;
+
+#endif
