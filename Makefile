@@ -79,10 +79,16 @@ TEST_BINS    := $(addprefix $(OUT)/tests/,$(notdir $(TEST_SOURCES:.c=)))
 
 .PHONY: all
 all: $(BIN) ## build build/release/ratelimitd (SANITIZE=address,undefined or thread, CC=clang: a folder of their own)
+	@:
 
 $(BIN): $(OUT)/obj/main.o $(CORE) $(OUT)/objects.list
 	$(say)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LIB_LIBS)
+
+# All but main, for the tests: each links what it uses of it.
+$(OUT)/core.a: $(CORE) $(OUT)/objects.list
+	$(say)
+	$(Q)rm -f $@ && $(AR) rcs $@ $(CORE)
 
 $(OUT)/obj/%.o: src/%.c $(OUT)/flags
 	@mkdir -p $(@D)
@@ -117,6 +123,7 @@ FORCE:
 
 .PHONY: tests
 tests: $(TEST_BINS) ## build the C tests without running them
+	@:
 
 $(OUT)/obj/tests/%.o: tests/%.c $(OUT)/flags
 	@mkdir -p $(@D)
@@ -125,10 +132,10 @@ $(OUT)/obj/tests/%.o: tests/%.c $(OUT)/flags
 
 shared_objects := $(TEST_SHARED:%.c=$(OUT)/obj/%.o)
 define test_binary
-$(OUT)/tests/$(notdir $(1:.c=)): $(OUT)/obj/$(1:.c=.o) $(shared_objects) $(CORE) $(OUT)/objects.list
+$(OUT)/tests/$(notdir $(1:.c=)): $(OUT)/obj/$(1:.c=.o) $(shared_objects) $(OUT)/core.a
 	@mkdir -p $$(@D)
 	$$(say)
-	$$(Q)$$(LINK) -o $$@ $$(filter %.o,$$^) $$(TEST_LIBS) $$(LIB_LIBS)
+	$$(Q)$$(LINK) -o $$@ $$^ $$(TEST_LIBS) $$(LIB_LIBS)
 endef
 $(foreach source,$(TEST_SOURCES),$(eval $(call test_binary,$(source))))
 
@@ -139,19 +146,19 @@ export TSAN_OPTIONS  ?= halt_on_error=1:second_deadlock_stack=1
 export CK_FORK ?= no
 endif
 
-run_tests = RATELIMITD_BIN='$(abspath $(BIN))' node tests/run.mjs --build '$(OUT)' $(if $(ONLY),--only '$(ONLY)')
+run_tests = RATELIMITD_BIN='$(abspath $(BIN))' node tests/run.mjs $(if $(ONLY),--only '$(ONLY)')
 
 .PHONY: test
 test: ## install what tests need, build, run all of them (ONLY=pattern: those whose file name has it)
 	@$(INSTALL_DEPS) build test
 	@$(MAKE) all tests
-	@$(run_tests)
+	@$(run_tests) $(TEST_BINS)
 
 .PHONY: test-fast
 test-fast: ## the same without browser and fault tests
 	@$(INSTALL_DEPS) build test
 	@$(MAKE) all tests
-	@$(run_tests) --fast
+	@$(run_tests) --fast $(TEST_BINS)
 
 .PHONY: lint
 lint: ## warnings of gcc and clang, format, static analysis, layers, lengths

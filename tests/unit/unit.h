@@ -33,8 +33,8 @@ static inline int unit_main(Suite *suite) {
     do {                                                                                                     \
         const char *check_text_ = (text);                                                                    \
         const char *check_part_ = (part);                                                                    \
-        ck_assert_msg(strstr(check_text_, check_part_) != NULL, "\"%s\" does not contain \"%s\"", check_text_, \
-                      check_part_);                                                                          \
+        ck_assert_msg(strstr(check_text_, check_part_) != NULL, "\"%s\" does not contain \"%s\"",            \
+                      check_text_, check_part_);                                                             \
     } while (0)
 
 #endif
