@@ -14,7 +14,8 @@ const size_t algorithm_count = sizeof algorithms / sizeof algorithms[0];
 
 const struct algorithm *algorithm_find(const char *name, size_t len) {
     for (size_t i = 0; i < algorithm_count; i++) {
-        if (strlen(algorithms[i]->name) == len && memcmp(algorithms[i]->name, name, len) == 0) return algorithms[i];
+        if (strlen(algorithms[i]->name) == len && memcmp(algorithms[i]->name, name, len) == 0)
+            return algorithms[i];
     }
     return NULL;
 }
@@ -30,7 +31,8 @@ void limit_settings_default(struct limit_settings *limit, const struct algorithm
     memset(limit, 0, sizeof *limit);
     limit->algorithm = algorithm;
     snprintf(limit->name, sizeof limit->name, "%s", algorithm->name);
-    for (size_t i = 0; i < algorithm->param_count; i++) limit->params[i] = algorithm->params[i].fallback;
+    for (size_t i = 0; i < algorithm->param_count; i++)
+        limit->params[i] = algorithm->params[i].fallback;
 }
 
 static bool param_fits(const struct param *param, int64_t value) {

@@ -1,6 +1,8 @@
-/* The rate limit headers of a decision: X-RateLimit-*, the fields of draft-ietf-httpapi-ratelimit-headers-11, Retry-After.
+/* The rate limit headers of a decision: X-RateLimit-*, the fields of draft-ietf-httpapi-ratelimit-headers-11,
+ * Retry-After.
  *
- * Knows no connection: each header goes to the caller's function. Allocates nothing, since every answer passes here. */
+ * Knows no connection: each header goes to the caller's function. Allocates nothing, since every answer
+ * passes here. */
 #include "limit/rate_headers.h"
 
 #include <stdarg.h>
@@ -65,7 +67,8 @@ static void add_policy_field(const struct sink *sink, const struct policy *polic
     sink->add(sink->arg, "RateLimit-Policy", line.text);
 }
 
-static void add_state_field(const struct sink *sink, const struct policy *policy, const struct decision *decision) {
+static void add_state_field(const struct sink *sink, const struct policy *policy,
+                            const struct decision *decision) {
     struct line line = {.len = 0};
     for (size_t i = 0; i < decision->count; i++) {
         line_add_name(&line, policy, i);

@@ -5,8 +5,8 @@
 
 #include "base/decimal.h"
 
-/* Ten years. With need * interval below this, every product of a decision stays below 9e15 and so exact in the
- * script's doubles: steps * rate is at most capacity + rate (2e15), steps * interval at most 3.2e14. */
+/* Ten years. With need * interval below this, every product of a decision stays below 9e15 and so exact in
+ * the script's doubles: steps * rate is at most capacity + rate (2e15), steps * interval at most 3.2e14. */
 static const int64_t fill_max_us = 315360000LL * MICRO;
 
 /* Refills that an empty bucket needs. */
@@ -26,10 +26,11 @@ static int check(const int64_t *params, size_t *param, struct err *err) {
     decimal_format(capacity, size);
     decimal_format(params[TOKEN_BUCKET_REFILL_INTERVAL], interval);
     *param = TOKEN_BUCKET_REFILL_RATE;
-    return err_set(err,
-                   "must be at least %s, so that an empty bucket of %s tokens with an interval of %s s is full within "
-                   "ten years; got %s",
-                   least, size, interval, got);
+    return err_set(
+        err,
+        "must be at least %s, so that an empty bucket of %s tokens with an interval of %s s is full within "
+        "ten years; got %s",
+        least, size, interval, got);
 }
 
 static int64_t window_us(const int64_t *params) {
@@ -40,8 +41,9 @@ static int64_t window_us(const int64_t *params) {
 const struct algorithm token_bucket = {
     .name = "token_bucket",
     .title = "Token bucket",
-    .summary = "Tokens drip into a bucket at a steady rate and each request takes one: bursts up to the capacity, "
-               "then the refill rate.",
+    .summary =
+        "Tokens drip into a bucket at a steady rate and each request takes one: bursts up to the capacity, "
+        "then the refill rate.",
     .param_count = 3,
     .params = {{.name = "capacity",
                 .title = "Capacity",
