@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "base/xmalloc.h"
 
@@ -70,18 +71,12 @@ static bool take(struct checker *c, char wanted) {
     return true;
 }
 
-static int hex_digit(char digit) {
-    if (digit >= '0' && digit <= '9') return digit - '0';
-    char small = (char)(digit | 0x20);
-    return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
-}
-
 /* The four digits behind "\u" at `at`; -1 if they are not there. */
 static int32_t hex4(const struct checker *c, size_t at) {
     if (c->len - at < 4) return -1;
     int32_t code = 0;
     for (size_t i = at; i < at + 4; i++) {
-        int digit = hex_digit(c->text[i]);
+        int digit = hex_value(c->text[i]);
         if (digit < 0) return -1;
         code = code * 16 + digit;
     }
