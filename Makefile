@@ -165,6 +165,10 @@ lint: ## warnings of gcc and clang, format, static analysis, layers, lengths
 	@$(INSTALL_DEPS) build test lint
 	@MAKE='$(MAKE)' LINT_FLAGS='$(subst ','\'',-std=c11 $(DEFINES))' bash tests/lint/run.sh
 
+.PHONY: format
+format: ## put the C files into the form that lint wants
+	clang-format -i $(wildcard src/*.c src/*/*.[ch] tests/*/*.[ch])
+
 # --- run, install, clean ---
 
 INSTALL_DEPS = sh tests/setup/install.sh $(if $(NO_INSTALL),--check)
@@ -196,6 +200,6 @@ clean: ## remove build/
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 -include $(wildcard $(OUT)/obj/*.d $(OUT)/obj/*/*.d $(OUT)/obj/*/*/*.d)

@@ -28,6 +28,7 @@ locales              cmd:localedef,/usr/share/i18n/locales/de_DE
 lua5.1               cmd:lua5.1
 '
 lint_set='
+gcc                  cmd:gcc
 clang                cmd:clang
 clang-format         cmd:clang-format
 clang-tidy           cmd:clang-tidy
@@ -94,13 +95,14 @@ have_locale() {
     locale -a 2>/dev/null | grep -q -i '^de_DE\.utf-\{0,1\}8$'
 }
 
-check_only=
+check_only=''
 if [ "${1:-}" = --check ]; then
     check_only=1
     shift
 fi
 
-wanted= tests=
+wanted=''
+tests=''
 for set in "$@"; do
     case $set in
     build) wanted="$wanted$build_set" ;;
