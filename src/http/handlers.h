@@ -4,13 +4,13 @@
 
 #include "http/http.h"
 
-void api_handle(struct request *request);            /* ANY /api and below */
-void check_handle(struct request *request);          /* GET, POST /check */
-void compat_test(struct request *request);           /* POST /test */
-void compat_config(struct request *request);         /* POST /config */
-void admin_config(struct request *request);          /* /admin/config */
-void admin_policy(struct request *request);          /* /admin/policies/NAME */
-void info_algorithms(struct request *request);       /* GET /algorithms */
-void info_health(struct request *request);           /* GET /healthz */
+void api_handle(struct request *request);      /* ANY /api and below */
+void check_handle(struct request *request);    /* GET, POST /check */
+void compat_test(struct request *request);     /* POST /test */
+void compat_config(struct request *request);   /* POST /config */
+void admin_config(struct request *request);    /* /admin/config */
+void admin_policy(struct request *request);    /* /admin/policies/NAME */
+void info_algorithms(struct request *request); /* GET /algorithms */
+void info_health(struct request *request);     /* GET /healthz */
 
 #endif

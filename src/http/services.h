@@ -14,12 +14,12 @@ struct guard_settings {
 };
 
 struct services {
-    struct limiter *limiter;    /* this worker's */
-    struct config_store *store; /* the process's */
+    struct limiter *limiter;      /* this worker's */
+    struct config_store *store;   /* the process's */
     struct config *const *config; /* this worker's current snapshot */
     struct guard_settings guard;
-    const char *static_dir;  /* NULL: the embedded files */
-    bool ratelimit_fields;   /* --ratelimit-fields draft-11 */
+    const char *static_dir; /* NULL: the embedded files */
+    bool ratelimit_fields;  /* --ratelimit-fields draft-11 */
 };
 
 #endif

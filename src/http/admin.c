@@ -1,0 +1,124 @@
+/* /admin: the configuration read and changed while the server runs.
+ *
+ * Checks no setting and holds no version: config does. Who may call is guard.c's to say. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "http/fields.h"
+#include "http/handlers.h"
+#include "http/respond.h"
+#include "http/services.h"
+
+enum { ETAG_MAX = 32 };
+static const char POLICIES[] = "/admin/policies/";
+
+static void etag_text(uint64_t version, char out[ETAG_MAX]) {
+    snprintf(out, ETAG_MAX, "\"%" PRIu64 "\"", version);
+}
+
+/* The policy's name in the path; NULL for the whole document. */
+static const char *policy_name(const struct request *request) {
+    size_t len = sizeof POLICIES - 1;
+
+    return strncmp(request->uri.path, POLICIES, len) == 0 ? request->uri.path + len : NULL;
+}
+
+static void respond_unknown(struct request *request, const char *name) {
+    respond_problem(request, 404, NULL, "There is no policy %.64s.", name);
+}
+
+/* Answers with the policy, or with the document if `name` is NULL. */
+static void respond_config(struct request *request, unsigned status, const struct config *config,
+                           const char *name) {
+    struct buf body = BUF_INIT(RESPOND_BODY_MAX);
+    char etag[ETAG_MAX];
+
+    if (name) {
+        const struct policy *policy = config_policy(config, name, strlen(name));
+        if (!policy) {
+            respond_unknown(request, name);
+            return;
+        }
+        config_policy_json(config, policy, &body);
+    } else {
+        config_json(config, &body);
+    }
+    etag_text(config->version, etag);
+    request_reply_header(request, "ETag", etag);
+    respond_json(request, status, &body);
+}
+
+static void on_changed(void *arg, struct config *config, bool created, const struct config_refusal *why) {
+    struct request *request = arg;
+
+    if (!config) {
+        log_info("refused %s %s from %s: %s", request->method_name, request->uri.path, request->client_ip,
+                 why->err.text);
+        respond_problem(request, why->status, why->member, "%s", why->err.text);
+        return;
+    }
+    log_info("%s %s from %s: configuration version %" PRIu64, request->method_name, request->uri.path,
+             request->client_ip, config->version);
+    if (created) request_reply_header(request, "Location", request->uri.path);
+    respond_config(request, created ? 201 : 200, config, policy_name(request));
+}
+
+/* Reads If-Match against the newest version. False if it has been answered. */
+static bool read_if_match(struct request *request, uint64_t *if_match) {
+    const char *text = request_header(request, "If-Match");
+    char etag[ETAG_MAX];
+
+    *if_match = CONFIG_ANY_VERSION;
+    if (!text) return true;
+    struct config *current = config_store_current(request->services->store);
+    uint64_t version = current->version;
+    config_unref(current);
+    etag_text(version, etag);
+    enum field_match match =
+        request_header_count(request, "If-Match") == 1 ? field_tags(text, etag, true) : FIELD_MATCH_BAD;
+    if (match == FIELD_MATCH_YES) *if_match = version;
+    if (match == FIELD_MATCH_BAD)
+        respond_problem(request, 400, "If-Match",
+                        "If-Match must be the ETag that was read, such as %s, or *.", etag);
+    if (match == FIELD_MATCH_NO)
+        respond_problem(request, 412, "If-Match",
+                        "Somebody else changed the settings: now version %" PRIu64 ".", version);
+    return match == FIELD_MATCH_YES || match == FIELD_MATCH_ANY;
+}
+
+static void change(struct request *request) {
+    struct config_change change = {
+        .verb = request->method == HTTP_PUT ? CONFIG_PUT : CONFIG_PATCH,
+        .policy = policy_name(request),
+        .body = buf_str(&request->body),
+        .body_len = request->body.len,
+    };
+    uint64_t if_match;
+
+    if (!read_if_match(request, &if_match)) return;
+    config_store_change(request->services->store, &change, if_match, on_changed, request);
+}
+
+static bool is_read(const struct request *request) {
+    return request->method == HTTP_GET || request->method == HTTP_HEAD;
+}
+
+void admin_config(struct request *request) {
+    if (is_read(request))
+        respond_config(request, 200, request->config, NULL);
+    else
+        change(request);
+}
+
+void admin_policy(struct request *request) {
+    const char *name = policy_name(request);
+
+    if (!name || strchr(name, '/'))
+        respond_unknown(request, name ? name : "without a name");
+    else if (is_read(request))
+        respond_config(request, 200, request->config, name);
+    else
+        change(request);
+}
