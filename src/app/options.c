@@ -1,0 +1,184 @@
+/* The command line and its environment: who gave what, and which of it counts. How a value is read is in
+ * options_set.c, which options there are in options_table.c, what Redis adds in options_redis.c. */
+#include "app/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/options_parse.h"
+#include "app/secret.h"
+#include "base/json_out.h"
+#include "base/xmalloc.h"
+
+enum { THREADS_MAX = 256 };
+
+struct option_given *options_given(struct options_parse *parse, const char *name) {
+    return &parse->given[option_table_find(&parse->table, name, strlen(name))];
+}
+
+const char *options_label(struct options_parse *parse, const char *name, char out[OPTION_LABEL_MAX]) {
+    int row = option_table_find(&parse->table, name, strlen(name));
+    if (parse->given[row].origin == ORIGIN_ENVIRONMENT) {
+        option_variable(&parse->table.rows[row], out);
+    } else {
+        snprintf(out, OPTION_LABEL_MAX, "--%s", name);
+    }
+    return out;
+}
+
+const char *options_variable(const struct options_parse *parse, const char *name) {
+    size_t len = strlen(name);
+    for (char *const *entry = parse->env; *entry; entry++) {
+        if (strncmp(*entry, name, len) == 0 && (*entry)[len] == '=') return *entry + len + 1;
+    }
+    return NULL;
+}
+
+/* The value of an option: behind '=', or the next argument unless that is an option; a flag needs none. */
+static int take_value(struct options_parse *parse, const struct option *option, const char *inlined,
+                      char *const **next, const char **value) {
+    *value = inlined ? inlined : "on";
+    if (inlined || !option->argument) return 0;
+    if (!**next || strncmp(**next, "--", 2) == 0) {
+        return err_set(parse->err, "--%s needs a value, --%s %s: %s", option->name, option->name,
+                       option->argument, option->summary);
+    }
+    *value = *(*next)++;
+    return 0;
+}
+
+static enum options_result take_argument(struct options_parse *parse, char *const **next) {
+    char quoted[OPTION_QUOTE_MAX];
+    const char *argument = *(*next)++;
+    size_t len = strncmp(argument, "--", 2) == 0 ? strcspn(argument + 2, "=") : 0;
+    if (len == 0) {
+        err_set(parse->err, "unexpected argument \"%s\"; options are --name VALUE, see --help",
+                option_quote(argument, quoted));
+        return OPTIONS_BAD;
+    }
+    int row = option_table_find(&parse->table, argument + 2, len);
+    const char *inlined = argument[2 + len] ? argument + 2 + len + 1 : NULL;
+    if (row < 0) {
+        err_set(parse->err, "unknown option \"%s\"; see --help for those there are",
+                option_quote(argument, quoted));
+        return OPTIONS_BAD;
+    }
+    const struct option *option = &parse->table.rows[row];
+    if (!option->set && inlined) {
+        err_set(parse->err, "--%s takes no value; got \"%s\"", option->name, option_quote(inlined, quoted));
+        return OPTIONS_BAD;
+    }
+    if (!option->set) return strcmp(option->name, "help") == 0 ? OPTIONS_HELP : OPTIONS_VERSION;
+    if (parse->given[row].text) {
+        err_set(parse->err, "--%s is given twice", option->name);
+        return OPTIONS_BAD;
+    }
+    parse->given[row].origin = ORIGIN_ARGUMENT;
+    return take_value(parse, option, inlined, next, &parse->given[row].text) ? OPTIONS_BAD : OPTIONS_RUN;
+}
+
+static void take_environment(struct options_parse *parse) {
+    for (size_t i = 0; i < parse->table.count; i++) {
+        char variable[OPTION_VARIABLE_MAX];
+        if (!parse->table.rows[i].set || parse->given[i].text) continue;
+        option_variable(&parse->table.rows[i], variable);
+        parse->given[i].text = options_variable(parse, variable);
+        if (parse->given[i].text) parse->given[i].origin = ORIGIN_ENVIRONMENT;
+    }
+}
+
+static int fail_option(struct options_parse *parse, const char *name, const char *words) {
+    char label[OPTION_LABEL_MAX];
+    return err_set(parse->err, "%s %s", options_label(parse, name, label), words);
+}
+
+static int read_values(struct options_parse *parse) {
+    for (size_t i = 0; i < parse->table.count; i++) {
+        const struct option *option = &parse->table.rows[i];
+        const char *text = parse->given[i].text ? parse->given[i].text : option->fallback;
+        struct err why = ERR_INIT;
+        if (option->set && text && option->set(option, text, parse->options, &why))
+            return fail_option(parse, option->name, why.text);
+    }
+    return 0;
+}
+
+/* RATELIMITD_ADMIN_TOKEN, when the command line names no file. */
+static int complete_token(struct options_parse *parse) {
+    static const char name[] = "RATELIMITD_ADMIN_TOKEN";
+    const char *token = options_variable(parse, name);
+    enum option_origin file = options_given(parse, "admin-token-file")->origin;
+    if (!token || file == ORIGIN_ARGUMENT) return 0;
+    if (file == ORIGIN_ENVIRONMENT)
+        return err_set(parse->err, "%s and %s_FILE are both set; give one of them", name, name);
+    const char *fault = secret_fault(SECRET_TOKEN, token, strlen(token));
+    if (fault) return err_set(parse->err, "%s %s", name, fault);
+    parse->options->admin_token = xstrdup(token);
+    return 0;
+}
+
+/* What bounds on single values cannot say. */
+static int check_limit(struct options_parse *parse) {
+    size_t param = 0;
+    struct err why = ERR_INIT;
+    if (limit_settings_check(&parse->options->limit, &param, &why) == 0) return 0;
+    return fail_option(parse, parse->table.param_names[param], why.text);
+}
+
+static void set_defaults(struct options *options) {
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    options->threads = cpus < 1 ? 1 : cpus > THREADS_MAX ? THREADS_MAX : (int)cpus;
+    limit_settings_default(&options->limit, algorithms[0]);
+}
+
+enum options_result options_parse(struct options *options, int argc, char *const *argv, char *const *env,
+                                  struct err *err) {
+    *options = (struct options){.port = 0};
+    struct options_parse parse = {.options = options, .env = env, .err = err};
+    option_table_fill(&parse.table, algorithms[0]);
+    set_defaults(options);
+    for (char *const *next = argv + (argc > 0); *next;) {
+        enum options_result result = take_argument(&parse, &next);
+        if (result != OPTIONS_RUN) return result;
+    }
+    take_environment(&parse);
+    bool bad = options_redis_settle(&parse) || read_values(&parse) || options_redis_complete(&parse) ||
+               complete_token(&parse) || check_limit(&parse);
+    return bad ? OPTIONS_BAD : OPTIONS_RUN;
+}
+
+void options_free(struct options *options) {
+    free(options->host);
+    free(options->redis_host);
+    free(options->redis_socket);
+    free(options->redis_user);
+    secret_free(options->redis_password);
+    free(options->key_prefix);
+    secret_free(options->admin_token);
+    free(options->static_dir);
+    *options = (struct options){.port = 0};
+}
+
+void options_config_json(const struct options *options, struct buf *out) {
+    const struct algorithm *algorithm = options->limit.algorithm;
+    struct json_out json;
+    json_begin(&json, out);
+    json_object(&json, NULL);
+    json_object(&json, "policies");
+    json_object(&json, "default");
+    json_array(&json, "paths");
+    json_str(&json, NULL, "/api");
+    json_end(&json);
+    json_str(&json, "key", "ip:{ip}");
+    json_str(&json, "algorithm", algorithm->name);
+    for (size_t i = 0; i < algorithm->param_count; i++)
+        json_micro(&json, algorithm->params[i].name, options->limit.params[i]);
+    json_int(&json, "cost", 1);
+    json_str(&json, "on_limit", on_limit_name(ON_LIMIT_REJECT));
+    json_str(&json, "on_redis_error", on_redis_error_name(options->on_redis_error));
+    json_end(&json);
+    json_end(&json);
+    json_end(&json);
+}

@@ -1,0 +1,53 @@
+/* The command line and its environment: one table for flags, variables, bounds and --help. */
+#ifndef RL_APP_OPTIONS_H
+#define RL_APP_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "limit/algorithm.h"
+#include "limit/policy.h"
+
+struct options { /* all text is owned by this struct */
+    char *host;
+    int port;
+    int threads;
+    int max_connections;
+    char *redis_host;
+    int redis_port;
+    char *redis_socket;
+    int redis_db;
+    char *redis_user;
+    char *redis_password; /* from the file, REDIS_PASSWORD or REDIS_URL */
+    int redis_timeout_ms;
+    bool with_redis;
+    char *key_prefix;
+    struct limit_settings limit; /* of policy `default` */
+    enum on_redis_error on_redis_error;
+    char *admin_token; /* from the file or RATELIMITD_ADMIN_TOKEN; NULL: none */
+    bool ratelimit_fields;
+    char *static_dir;
+    bool log_json;
+    enum log_level log_level;
+};
+
+enum options_result { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_BAD };
+
+/* Reads argv, then the environment for what argv left out (`env`: NULL-terminated NAME=VALUE). On OPTIONS_BAD
+ * `err` names the option (or variable), the value and what is allowed. Free with options_free in every case.
+ */
+enum options_result options_parse(struct options *options, int argc, char *const *argv, char *const *env,
+                                  struct err *err);
+void options_free(struct options *options);
+
+/* The text of --help, made from the table. */
+void options_help(struct buf *out);
+
+/* The document that the settings of the start amount to: {"policies":{"default":{...}}}. */
+void options_config_json(const struct options *options, struct buf *out);
+
+#endif

@@ -1,0 +1,81 @@
+/* The text of --help, drawn from the table. Reads no values. */
+#include <stdio.h>
+#include <string.h>
+
+#include "app/options_table.h"
+
+enum { WIDTH = 100, TEXT_COLUMN = 32, WORDS_MAX = 512 };
+
+static void add_spaces(struct buf *out, size_t count) {
+    while (count-- > 0)
+        buf_addc(out, ' ');
+}
+
+/* Adds `text` word by word from `column` on, in lines that end before WIDTH and begin at `indent`. */
+static void add_wrapped(struct buf *out, const char *text, size_t column, size_t indent) {
+    bool first = true;
+    while (*text) {
+        size_t len = strcspn(text, " ");
+        if (!first && column + 1 + len > WIDTH) {
+            buf_addc(out, '\n');
+            add_spaces(out, indent);
+            column = indent;
+        } else if (!first) {
+            buf_addc(out, ' ');
+            column++;
+        }
+        buf_add(out, text, len);
+        column += len;
+        text += len + strspn(text + len, " ");
+        first = false;
+    }
+    buf_addc(out, '\n');
+}
+
+static void add_option(struct buf *out, const struct option *option) {
+    char left[WORDS_MAX], allowed[WORDS_MAX / 2] = "", words[WORDS_MAX * 2];
+    int len = snprintf(left, sizeof left, "  --%s%s%s", option->name, option->argument ? " " : "",
+                       option->argument ? option->argument : "");
+    buf_adds(out, left);
+    size_t column = (size_t)len;
+    if (column + 2 > TEXT_COLUMN) {
+        buf_addc(out, '\n');
+        column = 0;
+    }
+    add_spaces(out, TEXT_COLUMN - column);
+    if (option->param) param_allowed(option->param, allowed, sizeof allowed);
+    const char *shown = option->shown ? option->shown : option->fallback;
+    snprintf(words, sizeof words, "%s%s%s%s%s%s%s%s%s", option->summary, option->param ? " In " : "",
+             option->param ? option->param->unit : "", option->param ? ": " : "", allowed,
+             option->param ? "." : "", shown ? " [" : "", shown ? shown : "", shown ? "]" : "");
+    add_wrapped(out, words, TEXT_COLUMN, TEXT_COLUMN);
+}
+
+static const char *const notes[] = {
+    "A value in brackets is the default. --name VALUE and --name=VALUE are the same.",
+    "Every option also reads an environment variable: RATELIMITD_ and its name in capitals, dashes as "
+    "underscores "
+    "(RATELIMITD_REDIS_HOST); a flag is on with 1, true, yes or on. The command line wins.",
+    "RATELIMITD_ADMIN_TOKEN holds the token itself in place of a file. REDIS_PASSWORD holds the password of "
+    "Redis. REDIS_URL, "
+    "redis://[user[:password]@]host[:port][/db] or unix:///path[?db=N], counts where no other option or "
+    "variable says where "
+    "Redis is. Passwords and tokens are never arguments, since everybody on a machine can read those.",
+};
+
+void options_help(struct buf *out) {
+    struct option_table table;
+    option_table_fill(&table, algorithms[0]);
+    buf_adds(out, "Usage: ratelimitd [options]\n\n");
+    add_wrapped(out,
+                "An HTTP rate limit server that decides in Redis, so that all its instances share one limit.",
+                0, 0);
+    for (size_t i = 0; i < table.count; i++) {
+        if (table.rows[i].section) buf_addf(out, "\n%s:\n", table.rows[i].section);
+        add_option(out, &table.rows[i]);
+    }
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
+        buf_addc(out, '\n');
+        add_wrapped(out, notes[i], 0, 0);
+    }
+}

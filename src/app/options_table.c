@@ -1,0 +1,222 @@
+/* The rows behind the command line. Reads nothing: how values are read is in options_set.c. */
+#include "app/options_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/decimal.h"
+
+#define FIELD(member) offsetof(struct options, member)
+
+enum { REDIS_DB_MAX = 1000000, SOCKET_PATH_MAX = 107, USER_MAX = 256, PREFIX_MAX = 64 };
+
+static const struct option_word on_redis_errors[] = {
+    {"open", ON_REDIS_ERROR_OPEN}, {"closed", ON_REDIS_ERROR_CLOSED}, {NULL, 0}};
+static const struct option_word ratelimit_fields[] = {{"draft-11", true}, {"off", false}, {NULL, 0}};
+static const struct option_word log_formats[] = {{"text", false}, {"json", true}, {NULL, 0}};
+static const struct option_word log_levels[] = {
+    {"error", LOG_ERROR}, {"warn", LOG_WARN}, {"info", LOG_INFO}, {"debug", LOG_DEBUG}, {NULL, 0}};
+
+/* Ahead of the parameters of the algorithm. */
+static const struct option first_rows[] = {
+    {.section = "Listening",
+     .name = "host",
+     .argument = "ADDR",
+     .fallback = "127.0.0.1",
+     .set = option_set_listen_host,
+     .field = FIELD(host),
+     .summary =
+         "Listen address: a numeric IPv4 or IPv6 address (0.0.0.0 or :: to serve others), or localhost."},
+    {.name = "port",
+     .argument = "N",
+     .fallback = "8080",
+     .set = option_set_int,
+     .field = FIELD(port),
+     .min = 0,
+     .max = 65535,
+     .summary = "Listen port; 0 picks a free one, which the start-up line prints."},
+    {.name = "threads",
+     .argument = "N",
+     .shown = "CPUs online",
+     .set = option_set_int,
+     .field = FIELD(threads),
+     .min = 1,
+     .max = 256,
+     .summary = "Event-loop threads, 1 to 256."},
+    {.name = "max-connections",
+     .argument = "N",
+     .fallback = "10000",
+     .set = option_set_int,
+     .field = FIELD(max_connections),
+     .min = 1,
+     .max = 1000000,
+     .summary = "Connections open at once, over all threads."},
+    {.section = "Redis",
+     .name = "redis-host",
+     .argument = "HOST",
+     .fallback = "localhost",
+     .set = option_set_redis_host,
+     .field = FIELD(redis_host),
+     .summary = "Host name or address of Redis."},
+    {.name = "redis-port",
+     .argument = "N",
+     .fallback = "6379",
+     .set = option_set_int,
+     .field = FIELD(redis_port),
+     .min = 1,
+     .max = 65535,
+     .summary = "Port of Redis."},
+    {.name = "redis-socket",
+     .argument = "PATH",
+     .set = option_set_text,
+     .field = FIELD(redis_socket),
+     .min = 1,
+     .max = SOCKET_PATH_MAX,
+     .summary = "Unix socket of Redis, instead of host and port."},
+    {.name = "redis-db",
+     .argument = "N",
+     .fallback = "0",
+     .set = option_set_int,
+     .field = FIELD(redis_db),
+     .min = 0,
+     .max = REDIS_DB_MAX,
+     .summary = "Number of the Redis database."},
+    {.name = "redis-user",
+     .argument = "NAME",
+     .set = option_set_text,
+     .field = FIELD(redis_user),
+     .min = 1,
+     .max = USER_MAX,
+     .summary = "Redis ACL user."},
+    {.name = "redis-password-file",
+     .argument = "FILE",
+     .set = option_set_password_file,
+     .field = FIELD(redis_password),
+     .summary = "File that holds the Redis password; a newline at its end does not count."},
+    {.name = "redis-timeout",
+     .argument = "MS",
+     .fallback = "250",
+     .set = option_set_int,
+     .field = FIELD(redis_timeout_ms),
+     .min = 1,
+     .max = 60000,
+     .summary = "Milliseconds one decision may take, connecting included."},
+    {.name = "with-redis",
+     .set = option_set_flag,
+     .field = FIELD(with_redis),
+     .shown = "off",
+     .summary = "Start a private redis-server for as long as this process lives; needs no Redis set up."},
+    {.name = "key-prefix",
+     .argument = "TEXT",
+     .fallback = "rl:",
+     .set = option_set_prefix,
+     .field = FIELD(key_prefix),
+     .min = 1,
+     .max = PREFIX_MAX,
+     .summary = "Prefix of everything kept in Redis."},
+};
+
+static const struct option last_rows[] = {
+    {.name = "on-redis-error",
+     .argument = "MODE",
+     .fallback = "open",
+     .set = option_set_choice,
+     .field = FIELD(on_redis_error),
+     .words = on_redis_errors,
+     .summary = "While Redis is away: let requests through (open) or answer 503 (closed)."},
+    {.section = "Serving",
+     .name = "admin-token-file",
+     .argument = "FILE",
+     .set = option_set_token_file,
+     .field = FIELD(admin_token),
+     .summary = "File that holds the token for /admin; a newline at its end does not count."},
+    {.name = "ratelimit-fields",
+     .argument = "NAME",
+     .fallback = "draft-11",
+     .set = option_set_bool_choice,
+     .field = FIELD(ratelimit_fields),
+     .words = ratelimit_fields,
+     .summary = "RateLimit and RateLimit-Policy header fields by this draft, or off."},
+    {.name = "static-dir",
+     .argument = "DIR",
+     .set = option_set_directory,
+     .field = FIELD(static_dir),
+     .summary = "Serve the page's files from here, for people who work on them."},
+    {.name = "log-format",
+     .argument = "NAME",
+     .fallback = "text",
+     .set = option_set_bool_choice,
+     .field = FIELD(log_json),
+     .words = log_formats,
+     .summary = "Log lines on stderr as text or json."},
+    {.name = "log-level",
+     .argument = "NAME",
+     .fallback = "info",
+     .set = option_set_choice,
+     .field = FIELD(log_level),
+     .words = log_levels,
+     .summary = "What is logged: error, warn, info or debug."},
+    {.name = "version", .summary = "Print the version and exit."},
+    {.name = "help", .summary = "Print this text and exit."},
+};
+
+static void add_rows(struct option_table *table, const struct option *rows, size_t count) {
+    memcpy(table->rows + table->count, rows, count * sizeof *rows);
+    table->count += count;
+}
+
+/* "refill_rate" becomes --refill-rate. */
+static void add_param(struct option_table *table, const struct param *param, size_t index) {
+    char *name = table->param_names[index];
+    snprintf(name, OPTION_NAME_MAX, "%s", param->name);
+    for (char *at = name; *at; at++) {
+        if (*at == '_') *at = '-';
+    }
+    decimal_format(param->fallback, table->param_fallbacks[index]);
+    table->rows[table->count++] = (struct option){
+        .section = index == 0 ? "Limit of policy \"default\"" : NULL,
+        .name = name,
+        .argument = "N",
+        .fallback = table->param_fallbacks[index],
+        .summary = param->summary,
+        .set = option_set_param,
+        .param = param,
+        .param_index = index,
+    };
+}
+
+void option_table_fill(struct option_table *table, const struct algorithm *algorithm) {
+    _Static_assert(sizeof first_rows / sizeof *first_rows + PARAMS_MAX +
+                           sizeof last_rows / sizeof *last_rows <=
+                       OPTIONS_MAX,
+                   "room for all rows");
+    table->count = 0;
+    add_rows(table, first_rows, sizeof first_rows / sizeof *first_rows);
+    for (size_t i = 0; i < algorithm->param_count; i++)
+        add_param(table, &algorithm->params[i], i);
+    add_rows(table, last_rows, sizeof last_rows / sizeof *last_rows);
+}
+
+int option_table_find(const struct option_table *table, const char *name, size_t len) {
+    for (size_t i = 0; i < table->count; i++) {
+        if (strlen(table->rows[i].name) == len && memcmp(table->rows[i].name, name, len) == 0) return (int)i;
+    }
+    return -1;
+}
+
+void option_variable(const struct option *option, char out[OPTION_VARIABLE_MAX]) {
+    int len = snprintf(out, OPTION_VARIABLE_MAX, "RATELIMITD_%s", option->name);
+    for (int i = 0; i < len && out[i]; i++) {
+        if (out[i] == '-') out[i] = '_';
+        if (out[i] >= 'a' && out[i] <= 'z') out[i] = (char)(out[i] - 'a' + 'A');
+    }
+}
+
+void option_words(const struct option *option, char *out, size_t size) {
+    size_t used = 0;
+    out[0] = '\0';
+    for (const struct option_word *word = option->words; word->text && used < size; word++) {
+        const char *glue = word == option->words ? "" : word[1].text ? ", " : " or ";
+        used += (size_t)snprintf(out + used, size - used, "%s%s", glue, word->text);
+    }
+}

@@ -1,0 +1,26 @@
+/* Passwords and tokens: read from a file, checked, wiped. Their text never appears in words for people. */
+#ifndef RL_APP_SECRET_H
+#define RL_APP_SECRET_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+enum { SECRET_TOKEN_MAX = 512, SECRET_PASSWORD_MAX = 1024 };
+
+enum secret_kind {
+    SECRET_TOKEN,   /* 1..512 printable ASCII characters, no spaces: it travels in an Authorization header */
+    SECRET_PASSWORD /* 1..1024 bytes, no control characters */
+};
+
+/* NULL if `text` may serve, else words such as "must not be empty". An empty secret is refused, since it
+ * would match whoever sends none. */
+const char *secret_fault(enum secret_kind kind, const char *text, size_t len);
+
+/* The content of a file (or pipe) without one newline at its end, if it may serve. NULL with words that begin
+ * with what is wrong. Free with secret_free. */
+char *secret_read(enum secret_kind kind, const char *path, struct err *err);
+
+void secret_free(char *secret); /* wipes it first; NULL is fine */
+
+#endif
