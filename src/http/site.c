@@ -30,12 +30,14 @@ static const char CSP[] =
 
 static struct etag etag_of(const void *data, size_t len) {
     unsigned char digest[SHA256_BYTES] = {0};
-    struct etag etag = {"\""};
+    struct etag etag;
+    size_t at = 0;
 
     gnutls_hash_fast(GNUTLS_DIG_SHA256, data, len, digest);
+    etag.text[at++] = '"';
     for (size_t i = 0; i < ETAG_HEX_BYTES; i++)
-        snprintf(etag.text + 1 + 2 * i, 3, "%02x", digest[i]);
-    strcat(etag.text, "\"");
+        at += (size_t)snprintf(etag.text + at, sizeof etag.text - at, "%02x", digest[i]);
+    snprintf(etag.text + at, sizeof etag.text - at, "\"");
     return etag;
 }
 
