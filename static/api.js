@@ -1,0 +1,103 @@
+/* All HTTP of the page, and nothing else: what is sent, with which headers, and how an answer or its absence is told.
+   The admin token lives in a variable here; it is never stored, shown or put into an address. */
+
+const TIMEOUT_MS = 10000;
+
+let token = '';
+
+export function setToken(value) {
+  token = value;
+}
+
+export const hasToken = () => token !== '';
+
+export const apiUrl = () => new URL('/api', location.origin).href;
+
+function parse(text) {
+  try {
+    const value = JSON.parse(text);
+    return value !== null && typeof value === 'object' ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/* Resolves always. Status 0 means that no answer came, with `problem` saying so in words. */
+async function exchange(path, options = {}) {
+  const url = new URL(path, location.origin).href;
+  const began = performance.now();
+  const answer = { url, status: 0, statusText: '', headers: new Map(), body: '', json: null, problem: '', type: '' };
+  try {
+    const response = await fetch(url, { cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS), ...options });
+    answer.body = await response.text();
+    answer.status = response.status;
+    answer.statusText = response.statusText;
+    answer.headers = new Map(response.headers);
+    answer.json = parse(answer.body);
+  } catch (error) {
+    answer.problem = error.name === 'TimeoutError'
+      ? `No answer within ${TIMEOUT_MS / 1000} s.`
+      : "The demo server isn't answering.";
+  }
+  answer.arrived = performance.now();
+  answer.took = answer.arrived - began;
+  answer.wallClock = new Date();
+  return answer;
+}
+
+function admin(path, options = {}) {
+  const headers = { Accept: 'application/json', ...options.headers };
+  if (token) headers.Authorization = `Bearer ${token}`;
+  return exchange(path, { ...options, headers });
+}
+
+/* The server's own words about a refusal: problem+json `detail`, else what the status says. */
+function reasonOf(answer) {
+  const json = answer.json ?? {};
+  for (const text of [answer.problem, json.detail, json.error, json.title]) {
+    if (typeof text === 'string' && text) return text;
+  }
+  return `The server answered ${answer.status} ${answer.statusText}.`.replace(' .', '.');
+}
+
+const REFUSALS = new Map([[0, 'gone'], [401, 'locked'], [403, 'locked'], [412, 'changed'], [503, 'unavailable']]);
+
+/* { ok, kind, status, reason, json, version }: kind is '', gone, locked, changed, unavailable or refused. */
+function verdict(answer) {
+  const ok = answer.status >= 200 && answer.status < 300;
+  const etag = /^"(\d+)"$/.exec(answer.headers.get('etag') ?? '');
+  return {
+    ok,
+    kind: ok ? '' : (REFUSALS.get(answer.status) ?? 'refused'),
+    status: answer.status,
+    reason: ok ? '' : reasonOf(answer),
+    json: answer.json,
+    version: etag ? etag[1] : null,
+  };
+}
+
+/* One real request to the limited resource. */
+export const sendOne = () => exchange('/api');
+
+/* What the bucket of `key` holds now, without taking from it. Only some callers may ask: others get 403. */
+export function peek(policy, key) {
+  const query = new URLSearchParams({ policy, key, cost: '0' });
+  return exchange(`/check?${query}`);
+}
+
+export async function algorithms() {
+  return verdict(await exchange('/algorithms'));
+}
+
+const policyPath = (name) => `/admin/policies/${encodeURIComponent(name)}`;
+
+export async function readPolicy(name) {
+  return verdict(await admin(policyPath(name)));
+}
+
+/* Applies `change` if the settings are still at `version` (null: whatever they are now). */
+export async function changePolicy(name, change, version) {
+  const headers = { 'Content-Type': 'application/json' };
+  if (version !== null) headers['If-Match'] = `"${version}"`;
+  return verdict(await admin(policyPath(name), { method: 'PATCH', headers, body: JSON.stringify(change) }));
+}

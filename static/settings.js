@@ -1,0 +1,76 @@
+/* Loads the live settings and changes them: the talk between form and server. What it knows goes into the store;
+   a change counts as applied only on a 2xx answer. */
+
+import { algorithms, changePolicy, peek, readPolicy } from './api.js';
+import { readingOf } from './decision.js';
+
+const RELOAD_EVERY_MS = 2000;
+
+let table = null; // GET /algorithms, kept once it came
+
+async function algorithmOf(values) {
+  if (!table) {
+    const answer = await algorithms();
+    if (!answer.ok) return { gone: answer.kind === 'gone', reason: answer.reason };
+    table = answer.json.algorithms ?? answer.json;
+  }
+  return { algorithm: table.find((one) => one.name === values.algorithm) ?? null };
+}
+
+/* Reads the settings in force. On failure what was known stays, and `phase` says what is wrong:
+   loading, ready, locked, gone, unavailable or refused. */
+export async function loadSettings(store) {
+  const answer = await readPolicy(store.settings.policy);
+  store.setLink({ server: answer.kind === 'gone' ? 'gone' : 'up' });
+  if (!answer.ok) {
+    store.setSettings({ phase: answer.kind, reason: answer.reason, status: answer.status });
+    return answer;
+  }
+  const { algorithm = null, reason = '' } = await algorithmOf(answer.json);
+  store.setSettings({
+    phase: reason ? 'refused' : 'ready',
+    reason,
+    status: answer.status,
+    version: answer.version,
+    values: answer.json,
+    algorithm,
+  });
+  return answer;
+}
+
+/* Sends a change, then reads back what is in force, whatever the answer was. Returns { answer, live }. */
+export async function applySettings(store, change, version) {
+  const answer = await changePolicy(store.settings.policy, change, version);
+  const live = await loadSettings(store);
+  if (answer.ok) await refreshReading(store);
+  return { answer, live };
+}
+
+/* Asks Redis for the bucket without taking from it, so that a change is seen to keep the tokens. True if it could. */
+export async function refreshReading(store) {
+  if (!store.reading) return false;
+  const answer = await peek(store.reading.policy, store.reading.key);
+  const reading = answer.status === 200 ? readingOf(answer) : null;
+  if (reading) store.setReading(reading);
+  return reading !== null;
+}
+
+/* Notices changes made elsewhere: an answer under another limit, or a tab that was hidden for a while. */
+export function followSettings(store) {
+  let loadedAt = performance.now();
+
+  function reload() {
+    if (store.settings.phase !== 'ready' || performance.now() - loadedAt < RELOAD_EVERY_MS) return;
+    loadedAt = performance.now();
+    loadSettings(store);
+  }
+
+  store.on('settings', () => { loadedAt = performance.now(); });
+  store.on('reading', (reading) => {
+    const { algorithm, values } = store.settings;
+    if (algorithm && reading.limit !== values[algorithm.parameters[0].name]) reload();
+  });
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden) reload();
+  });
+}
