@@ -1,0 +1,225 @@
+/* One decision by the script: its arguments out, its reply in, and the policy's answer when Redis gives none.
+ *
+ * It does no arithmetic of limits (lua/) and holds no connection (redis/). */
+#include "limit/limiter.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/decimal.h"
+#include "base/log.h"
+#include "base/xmalloc.h"
+#include "limit/lua_scripts.h"
+
+enum {
+    ARGS_HEAD = 3,      /* cost, mode, longest delay */
+    ARGS_PER_LIMIT = 4, /* algorithm and three parameters */
+    ARGV_MAX = LIMITS_MAX + ARGS_HEAD + ARGS_PER_LIMIT * LIMITS_MAX,
+    REPLY_HEAD = 3, /* time, admitted, due */
+    REPLY_PER_LIMIT = 4,
+    TEXT_MAX = 16 * 1024,
+    SPARE_MAX = 4096,
+    COMPLAIN_EVERY_US = 10000000
+};
+
+_Static_assert(ARGS_PER_LIMIT == 1 + PARAMS_MAX, "the script takes all parameters of a limit");
+
+struct redis_script limiter_script = {.name = "decide", .text = lua_decide_text};
+
+/* A decision on its way. */
+struct pending {
+    SLIST_ENTRY(pending) next; /* among the spare ones */
+    struct limiter *limiter;
+    const struct policy *policy;
+    limiter_done *done;
+    void *arg;
+    int64_t cost;
+};
+
+struct limiter {
+    struct redis_link *link;
+    const char *key_prefix;
+    SLIST_HEAD(, pending) spare;
+    int spare_count;
+    struct buf text; /* scratch: keys and arguments, one after the other */
+    size_t starts[ARGV_MAX + 1];
+    int argc;
+    int64_t complain_after_us; /* monotonic */
+};
+
+struct limiter *limiter_new(struct redis_link *link, const char *key_prefix) {
+    struct limiter *limiter = xcalloc(1, sizeof *limiter);
+    limiter->link = link;
+    limiter->key_prefix = key_prefix;
+    limiter->text = (struct buf)BUF_INIT(TEXT_MAX);
+    SLIST_INIT(&limiter->spare);
+    return limiter;
+}
+
+void limiter_free(struct limiter *limiter) {
+    if (!limiter) return;
+    struct pending *pending;
+    while ((pending = SLIST_FIRST(&limiter->spare))) {
+        SLIST_REMOVE_HEAD(&limiter->spare, next);
+        free(pending);
+    }
+    buf_free(&limiter->text);
+    free(limiter);
+}
+
+static struct pending *pending_new(struct limiter *limiter) {
+    struct pending *pending = SLIST_FIRST(&limiter->spare);
+    if (!pending) return xmalloc(sizeof *pending);
+    SLIST_REMOVE_HEAD(&limiter->spare, next);
+    limiter->spare_count--;
+    return pending;
+}
+
+static void pending_free(struct limiter *limiter, struct pending *pending) {
+    if (limiter->spare_count >= SPARE_MAX) {
+        free(pending);
+        return;
+    }
+    SLIST_INSERT_HEAD(&limiter->spare, pending, next);
+    limiter->spare_count++;
+}
+
+/* --- arguments --- */
+
+/* What was added to `text` since the last call is one argument. */
+static void end_arg(struct limiter *limiter) {
+    limiter->starts[++limiter->argc] = limiter->text.len;
+}
+
+static void add_text(struct limiter *limiter, const char *text) {
+    buf_adds(&limiter->text, text);
+    end_arg(limiter);
+}
+
+static void add_int(struct limiter *limiter, int64_t value) {
+    buf_add_int(&limiter->text, value);
+    end_arg(limiter);
+}
+
+/* <prefix><policy>:<limit>:{<key>}: the keys of one decision share a hash tag, so that Redis Cluster keeps
+ * them together. */
+static void add_keys(struct limiter *limiter, const struct policy *policy, const char *key, size_t key_len) {
+    struct buf *text = &limiter->text;
+    for (size_t i = 0; i < policy->limit_count; i++) {
+        buf_adds(text, limiter->key_prefix);
+        buf_adds(text, policy->name);
+        buf_addc(text, ':');
+        buf_adds(text, policy->limits[i].name);
+        buf_adds(text, ":{");
+        key_encode(key, key_len, text);
+        buf_addc(text, '}');
+        end_arg(limiter);
+    }
+}
+
+static void build(struct limiter *limiter, const struct policy *policy, const char *key, size_t key_len,
+                  int64_t cost, enum limiter_mode mode) {
+    static const char *const modes[] = {
+        [LIMITER_TAKE] = "take", [LIMITER_PEEK] = "peek", [LIMITER_LOOK] = "look"};
+    buf_clear(&limiter->text);
+    limiter->argc = 0;
+    limiter->starts[0] = 0;
+    add_keys(limiter, policy, key, key_len);
+    add_int(limiter, cost * MICRO);
+    add_text(limiter, modes[mode]);
+    add_int(limiter, policy->on_limit == ON_LIMIT_DELAY ? policy->max_delay_us : 0);
+    for (size_t i = 0; i < policy->limit_count; i++) {
+        add_text(limiter, policy->limits[i].algorithm->name);
+        for (size_t p = 0; p < PARAMS_MAX; p++)
+            add_int(limiter, policy->limits[i].params[p]);
+    }
+}
+
+/* --- reply --- */
+
+/* Element `index` of the reply, which must be a whole number from 0 to `highest`. */
+static bool read_count(const struct redis_value *value, size_t index, int64_t highest, int64_t *out) {
+    return redis_value_int(redis_value_at(value, index), out) && *out >= 0 && *out <= highest;
+}
+
+static bool read_limit(const struct redis_value *value, size_t at, int64_t units, struct limit_state *state) {
+    return read_count(value, at, units, &state->remaining) &&
+           read_count(value, at + 1, INT64_MAX, &state->reset_after_us) &&
+           read_count(value, at + 2, INT64_MAX, &state->retry_after_us) &&
+           read_count(value, at + 3, INT64_MAX, &state->wait_one_us);
+}
+
+/* False if this is not what the script replies: then nothing of it is believed. */
+static bool read_reply(const struct policy *policy, const struct redis_value *value,
+                       struct decision *decision) {
+    int64_t admitted, due;
+    if (redis_value_count(value) != REPLY_HEAD + REPLY_PER_LIMIT * policy->limit_count) return false;
+    if (!read_count(value, 0, INT64_MAX, &decision->now_us) || !read_count(value, 1, 1, &admitted) ||
+        !read_count(value, 2, INT64_MAX, &due))
+        return false;
+    for (size_t i = 0; i < policy->limit_count; i++) {
+        size_t at = REPLY_HEAD + REPLY_PER_LIMIT * i;
+        if (!read_limit(value, at, limit_units(&policy->limits[i]), &decision->limits[i])) return false;
+    }
+    decision->count = policy->limit_count;
+    decision->source = SOURCE_REDIS;
+    decision->outcome = admitted ? DECISION_ALLOWED : DECISION_DENIED;
+    decision->delayed_us = admitted ? due : 0;
+    decision->binding = decision_binding(decision->limits, decision->count, !admitted);
+    if (!admitted && policy->on_limit == ON_LIMIT_SHADOW) {
+        decision->outcome = DECISION_ALLOWED;
+        decision->shadow_denied = true;
+    }
+    return true;
+}
+
+/* Redis gave no decision: the policy says what that means. */
+static void decide_without(const struct policy *policy, int64_t cost, struct decision *decision) {
+    bool closed = policy->on_redis_error == ON_REDIS_ERROR_CLOSED;
+    *decision = (struct decision){
+        .outcome = closed ? DECISION_UNAVAILABLE : DECISION_ALLOWED, .source = SOURCE_NONE, .cost = cost};
+}
+
+/* Redis is there and does not decide (no permission, no memory, read-only ...): somebody has to see to it, so
+ * it is said, but not for each request. */
+static void complain(struct limiter *limiter, const char *error) {
+    int64_t now_us = clock_mono_us();
+    if (now_us < limiter->complain_after_us) return;
+    limiter->complain_after_us = now_us + COMPLAIN_EVERY_US;
+    log_warn("Redis does not decide: %s", error ? error : "a reply that is not the script's");
+}
+
+static void on_reply(void *arg, enum redis_status status, const struct redis_value *value,
+                     const char *error) {
+    struct pending pending = *(struct pending *)arg; /* its memory may serve the next decision */
+    struct decision decision = {.cost = pending.cost};
+    pending_free(pending.limiter, arg);
+    bool decided = status == REDIS_OK && read_reply(pending.policy, value, &decision);
+    if (!decided) {
+        if (status == REDIS_OK || status == REDIS_ERROR) complain(pending.limiter, error);
+        decide_without(pending.policy, pending.cost, &decision);
+    }
+    pending.done(pending.arg, &decision);
+}
+
+void limiter_decide(struct limiter *limiter, const struct policy *policy, const char *key, size_t key_len,
+                    int64_t cost, enum limiter_mode mode, limiter_done *done, void *arg) {
+    struct pending *pending = pending_new(limiter);
+    *pending = (struct pending){.limiter = limiter, .policy = policy, .done = done, .arg = arg, .cost = cost};
+    build(limiter, policy, key, key_len, cost, mode);
+    if (limiter->text.overflow) { /* only a prefix of absurd length gets here */
+        on_reply(pending, REDIS_NOT_READY, NULL, NULL);
+        return;
+    }
+    const char *argv[ARGV_MAX];
+    size_t lengths[ARGV_MAX];
+    for (int i = 0; i < limiter->argc; i++) {
+        argv[i] = limiter->text.data + limiter->starts[i];
+        lengths[i] = limiter->starts[i + 1] - limiter->starts[i];
+    }
+    redis_link_eval(limiter->link, &limiter_script, (int)policy->limit_count, limiter->argc, argv, lengths,
+                    on_reply, pending);
+}

@@ -1,0 +1,235 @@
+/* The stream to Redis: socket, watchers, output buffer, and hiredis's parser for what comes in.
+ *
+ * It does not use hiredis's connections: its asynchronous one aborts the process on a reply that nobody asked
+ * for, and asks the loop for every write. */
+#include "redis/redis_socket.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <hiredis/hiredis.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/xmalloc.h"
+
+enum {
+    READ_CHUNK = 64 * 1024,
+    REPLY_MAX = 64 * 1024 * 1024, /* bytes of one reply; no reply of ours comes near */
+    QUEUE_MAX = 64 * 1024 * 1024, /* bytes that may wait to be sent */
+    QUEUE_KEEP = 1024 * 1024,     /* memory that an empty queue may hold on to */
+    KEEPALIVE_SECONDS = 15
+};
+
+struct redis_socket {
+    struct ev_loop *loop;
+    const struct redis_socket_events *events;
+    void *arg;
+    int fd;
+    ev_io readable, writable;
+    bool connected, ended; /* ended: `closed` has been told */
+    int busy;              /* depth of events being told; freeing waits for 0 */
+    bool dead;             /* redis_socket_close was called */
+    redisReader *reader;
+    struct buf out;
+    size_t out_sent; /* bytes at the front of `out` that are gone */
+};
+
+static void destroy(struct redis_socket *s) {
+    redisReaderFree(s->reader);
+    buf_free(&s->out);
+    free(s);
+}
+
+static void stop(struct redis_socket *s) {
+    ev_io_stop(s->loop, &s->readable);
+    ev_io_stop(s->loop, &s->writable);
+    if (s->fd >= 0) close(s->fd);
+    s->fd = -1;
+}
+
+void redis_socket_close(struct redis_socket *s) {
+    if (!s || s->dead) return;
+    stop(s);
+    s->dead = true;
+    if (s->busy == 0) destroy(s);
+}
+
+/* Every event is told between enter and leave, so that the one who is told may close. */
+static void enter(struct redis_socket *s) {
+    s->busy++;
+}
+
+static void leave(struct redis_socket *s) {
+    if (--s->busy == 0 && s->dead) destroy(s);
+}
+
+static void end(struct redis_socket *s, const char *why) {
+    if (s->ended || s->dead) return;
+    s->ended = true;
+    stop(s);
+    s->events->closed(s->arg, why);
+}
+
+/* --- in --- */
+
+/* Hands on every reply that is whole. */
+static void tell_replies(struct redis_socket *s) {
+    while (!s->dead && !s->ended) {
+        void *reply = NULL;
+        if (redisReaderGetReply(s->reader, &reply) != REDIS_OK) {
+            char why[192];
+            snprintf(why, sizeof why, "cannot read its reply: %s", s->reader->errstr);
+            end(s, why);
+            return;
+        }
+        if (!reply) {
+            if (s->reader->len - s->reader->pos > REPLY_MAX) end(s, "a reply of more than 64 MiB");
+            return;
+        }
+        s->events->reply(s->arg, reply);
+        freeReplyObject(reply);
+    }
+}
+
+void redis_socket_poll(struct redis_socket *s) {
+    static _Thread_local char chunk[READ_CHUNK];
+    if (!s->connected || s->ended || s->dead) return;
+    enter(s);
+    ssize_t got = recv(s->fd, chunk, sizeof chunk, 0);
+    if (got > 0) {
+        if (redisReaderFeed(s->reader, chunk, (size_t)got) == REDIS_OK)
+            tell_replies(s);
+        else
+            end(s, "out of memory for its reply");
+    } else if (got == 0) {
+        end(s, "it closed the connection");
+    } else if (errno != EAGAIN && errno != EINTR) {
+        end(s, strerror(errno));
+    }
+    leave(s);
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *watcher, int revents) {
+    (void)loop;
+    (void)revents;
+    redis_socket_poll(watcher->data);
+}
+
+/* --- out --- */
+
+bool redis_socket_send(struct redis_socket *s, const void *data, size_t len) {
+    if (s->ended || len > QUEUE_MAX - s->out.len) return false;
+    buf_add(&s->out, data, len);
+    return true;
+}
+
+static void forget_sent(struct redis_socket *s) {
+    s->out_sent = 0;
+    if (s->out.cap > QUEUE_KEEP)
+        buf_free(&s->out);
+    else
+        buf_clear(&s->out);
+}
+
+static void write_some(struct redis_socket *s) {
+    ssize_t sent = send(s->fd, s->out.data + s->out_sent, s->out.len - s->out_sent, MSG_NOSIGNAL);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+        enter(s);
+        end(s, strerror(errno));
+        leave(s);
+        return;
+    }
+    if (sent > 0) s->out_sent += (size_t)sent;
+    if (s->out_sent < s->out.len) {
+        ev_io_start(s->loop, &s->writable);
+        return;
+    }
+    forget_sent(s);
+    ev_io_stop(s->loop, &s->writable);
+}
+
+bool redis_socket_flush(struct redis_socket *s) {
+    if (!s->connected || s->ended || s->out.len == 0 || ev_is_active(&s->writable)) return false;
+    write_some(s);
+    return true;
+}
+
+/* --- connecting --- */
+
+static void finish_connect(struct redis_socket *s) {
+    int error = 0;
+    socklen_t len = sizeof error;
+    if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0) error = errno;
+    enter(s);
+    if (error) {
+        end(s, strerror(error));
+    } else {
+        s->connected = true;
+        ev_io_stop(s->loop, &s->writable);
+        ev_io_start(s->loop, &s->readable);
+        s->events->connected(s->arg);
+        if (!s->dead) redis_socket_flush(s);
+    }
+    leave(s);
+}
+
+static void on_writable(struct ev_loop *loop, ev_io *watcher, int revents) {
+    (void)loop;
+    (void)revents;
+    struct redis_socket *s = watcher->data;
+    if (s->connected)
+        write_some(s);
+    else
+        finish_connect(s);
+}
+
+/* Small writes leave at once; a peer that vanished without a word is noticed while nothing is sent. */
+static void tune(int fd) {
+    int on = 1, seconds = KEEPALIVE_SECONDS, interval = KEEPALIVE_SECONDS / 3, probes = 3;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+}
+
+static int connecting_socket(const struct sockaddr *address, socklen_t address_len, struct err *err) {
+    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return err_set(err, "%s", strerror(errno));
+    if (address->sa_family != AF_UNIX) tune(fd);
+    if (connect(fd, address, address_len) == 0 || errno == EINPROGRESS) return fd;
+    err_set(err, "%s", strerror(errno));
+    close(fd);
+    return -1;
+}
+
+struct redis_socket *redis_socket_open(struct ev_loop *loop, const struct sockaddr *address,
+                                       socklen_t address_len, const struct redis_socket_events *events,
+                                       void *arg, struct err *err) {
+    int fd = connecting_socket(address, address_len, err);
+    if (fd < 0) return NULL;
+    struct redis_socket *s = xcalloc(1, sizeof *s);
+    s->loop = loop;
+    s->events = events;
+    s->arg = arg;
+    s->fd = fd;
+    s->out = (struct buf)BUF_INIT(QUEUE_MAX);
+    s->reader = redisReaderCreate();
+    if (!s->reader) { /* hiredis's only answer to a lack of memory */
+        err_set(err, "out of memory");
+        close(fd);
+        free(s);
+        return NULL;
+    }
+    ev_io_init(&s->readable, on_readable, fd, EV_READ);
+    ev_io_init(&s->writable, on_writable, fd, EV_WRITE);
+    s->readable.data = s->writable.data = s;
+    ev_io_start(loop, &s->writable);
+    return s;
+}
