@@ -1,0 +1,89 @@
+// A test with a world of its own: what it starts is stopped in reverse order, whatever happens, and a server that
+// does not leave properly fails the test.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'node:test';
+
+import { RawConnection } from './raw.mjs';
+import { RedisServer } from './redis.mjs';
+import { Server } from './server.mjs';
+import { StubRedis } from './stub_redis.mjs';
+import { within } from './time.mjs';
+
+export class World {
+  #closers = [];
+  servers = [];
+
+  // `close` runs when the test is over.
+  owns(close) {
+    this.#closers.push(close);
+  }
+
+  async redis({ args, started = true } = {}) {
+    const redis = await RedisServer.prepare(args);
+    this.owns(() => redis.close());
+    if (started) await redis.start();
+    return redis;
+  }
+
+  async stubRedis(answer) {
+    const stub = await StubRedis.start(answer);
+    this.owns(() => stub.close());
+    return stub;
+  }
+
+  async server(options) {
+    const server = await Server.start(options);
+    this.servers.push(server);
+    this.owns(() => server.close());
+    return server;
+  }
+
+  // A private Redis and one server on it.
+  async pair(options = {}) {
+    const redis = await this.redis();
+    const server = await this.server({ redis, ...options });
+    return { redis, server };
+  }
+
+  async raw(server) {
+    const raw = await RawConnection.open(server.port);
+    this.owns(() => raw.close());
+    return raw;
+  }
+
+  directory() {
+    const path = mkdtempSync(join(tmpdir(), 'ratelimitd-test-'));
+    this.owns(() => rmSync(path, { recursive: true, force: true }));
+    return path;
+  }
+
+  async close() {
+    const errors = [];
+    for (const close of this.#closers.splice(0).reverse()) {
+      try {
+        await close();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw errors[0];
+  }
+}
+
+// test(name, ...) with a world. `ms` bounds the whole of it.
+export function scenario(name, body, { ms = 60000 } = {}) {
+  test(name, async (t) => {
+    const world = new World();
+    try {
+      await within(ms, `scenario "${name}"`, body(world, t));
+    } catch (error) {
+      for (const server of world.servers) t.diagnostic(`server log:\n${server.log.slice(-3000)}`);
+      await world.close().catch((closing) => t.diagnostic(`while closing: ${closing.message}`));
+      throw error;
+    }
+    await world.close();
+  });
+}
