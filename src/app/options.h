@@ -1,4 +1,10 @@
-/* The command line and its environment: one table for flags, variables, bounds and --help. */
+/* The command line and its environment: one table for flags, variables, bounds and --help.
+ *
+ * Each option also reads RATELIMITD_NAME; argv wins. RATELIMITD_ADMIN_TOKEN holds the token itself. Below all
+ * of these come REDIS_PASSWORD and REDIS_URL, which other programs share: empty means unset, and the URL
+ * counts only if no option or RATELIMITD_ variable says where Redis is, so that its password goes to no other
+ * server. An empty RATELIMITD_ variable is a value like any other (and refused where an empty one makes no
+ * sense, as for secrets). */
 #ifndef RL_APP_OPTIONS_H
 #define RL_APP_OPTIONS_H
 
@@ -13,7 +19,7 @@
 #include "limit/policy.h"
 
 struct options { /* all text is owned by this struct */
-    char *host;
+    char *host;  /* a numeric address, or "localhost" */
     int port;
     int threads;
     int max_connections;

@@ -1,10 +1,9 @@
 /* The text of --help, drawn from the table. Reads no values. */
-#include <stdio.h>
 #include <string.h>
 
 #include "app/options_table.h"
 
-enum { WIDTH = 100, TEXT_COLUMN = 32, WORDS_MAX = 512 };
+enum { WIDTH = 100, TEXT_COLUMN = 32, WORDS_MAX = 512, ALLOWED_MAX = 160 };
 
 static void add_spaces(struct buf *out, size_t count) {
     while (count-- > 0)
@@ -32,23 +31,34 @@ static void add_wrapped(struct buf *out, const char *text, size_t column, size_t
     buf_addc(out, '\n');
 }
 
+/* Summary, what is allowed, default. */
+static void add_words(struct buf *words, const struct option *option) {
+    buf_adds(words, option->summary);
+    if (option->set == option_set_int) buf_addf(words, " From %d to %d.", option->min, option->max);
+    if (option->param) {
+        char allowed[ALLOWED_MAX];
+        param_allowed(option->param, allowed, sizeof allowed);
+        buf_addf(words, " In %s: %s.", option->param->unit, allowed);
+    }
+    const char *fallback = option->shown ? option->shown : option->fallback;
+    if (fallback) buf_addf(words, " [%s]", fallback);
+}
+
 static void add_option(struct buf *out, const struct option *option) {
-    char left[WORDS_MAX], allowed[WORDS_MAX / 2] = "", words[WORDS_MAX * 2];
-    int len = snprintf(left, sizeof left, "  --%s%s%s", option->name, option->argument ? " " : "",
-                       option->argument ? option->argument : "");
-    buf_adds(out, left);
-    size_t column = (size_t)len;
-    if (column + 2 > TEXT_COLUMN) {
+    struct buf left = BUF_INIT(WORDS_MAX), words = BUF_INIT(WORDS_MAX);
+    buf_addf(&left, "  --%s", option->name);
+    if (option->argument) buf_addf(&left, " %s", option->argument);
+    buf_adds(out, buf_str(&left));
+    size_t column = left.len;
+    if (column + 2 > TEXT_COLUMN) { /* too long for its column: the words begin on the next line */
         buf_addc(out, '\n');
         column = 0;
     }
     add_spaces(out, TEXT_COLUMN - column);
-    if (option->param) param_allowed(option->param, allowed, sizeof allowed);
-    const char *shown = option->shown ? option->shown : option->fallback;
-    snprintf(words, sizeof words, "%s%s%s%s%s%s%s%s%s", option->summary, option->param ? " In " : "",
-             option->param ? option->param->unit : "", option->param ? ": " : "", allowed,
-             option->param ? "." : "", shown ? " [" : "", shown ? shown : "", shown ? "]" : "");
-    add_wrapped(out, words, TEXT_COLUMN, TEXT_COLUMN);
+    add_words(&words, option);
+    add_wrapped(out, buf_str(&words), TEXT_COLUMN, TEXT_COLUMN);
+    buf_free(&left);
+    buf_free(&words);
 }
 
 static const char *const notes[] = {

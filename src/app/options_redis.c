@@ -187,7 +187,6 @@ int options_redis_complete(struct options_parse *parse) {
     }
     if (url && *url && !address_given(parse) && use_url(parse, url)) return -1;
     if (!options->redis_user || options->redis_password) return 0;
-    return err_set(parse->err,
-                   "the Redis user \"%s\" needs a password: give --redis-password-file or REDIS_PASSWORD",
-                   options->redis_user);
+    /* Its name is not repeated: "redis://secret@host" makes a user of what was meant as the password. */
+    return err_set(parse->err, "a Redis user needs a password: give --redis-password-file or REDIS_PASSWORD");
 }
