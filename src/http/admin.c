@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "http/fields.h"
 #include "http/handlers.h"
 #include "http/respond.h"
@@ -54,13 +53,11 @@ static void on_changed(void *arg, struct config *config, bool created, const str
     struct request *request = arg;
 
     if (!config) {
-        log_info("refused %s %s from %s: %s", request->method_name, request->uri.path, request->client_ip,
-                 why->err.text);
+        respond_log_refused(request, why->err.text);
         respond_problem(request, why->status, why->member, "%s", why->err.text);
         return;
     }
-    log_info("%s %s from %s: configuration version %" PRIu64, request->method_name, request->uri.path,
-             request->client_ip, config->version);
+    respond_log_changed(request, config->version);
     if (created) request_reply_header(request, "Location", request->uri.path);
     respond_config(request, created ? 201 : 200, config, policy_name(request));
 }

@@ -1,6 +1,5 @@
 /* POST /test and POST /config as in the demo servers of the Redis documentation, so that a page or script
  * written for those runs here. Both speak of policy `default`, which must be a token bucket. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/decimal.h"
@@ -73,6 +72,7 @@ static void config_failed(struct request *request, unsigned status, const char *
     json_bool(&json, "success", false);
     json_str(&json, "error", why);
     json_end(&json);
+    respond_log_refused(request, why);
     respond_json(request, status, &body);
 }
 
@@ -91,6 +91,7 @@ static void on_config(void *arg, struct config *config, bool created, const stru
                       why ? why->err.text : "policy default is no longer a token bucket");
         return;
     }
+    respond_log_changed(request, config->version);
     json_begin(&json, &body);
     json_object(&json, NULL);
     json_bool(&json, "success", true);

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/log.h"
 #include "http/client_ip.h"
 #include "http/fields.h"
 #include "http/respond.h"
@@ -41,14 +40,14 @@ static bool carries_token(const struct request *request, const char *wanted) {
 
 static bool is_proxy_sign(void *found, const char *name, const char *value) {
     static const char *const names[] = {"Via", "Forwarded", "X-Real-IP"};
-    static const char *const prefixes[] = {"X-Forwarded-", "X-Original-"};
+    static const char *const families[] = {"X-Forwarded-*", "X-Original-*"};
     const char **sign = found;
 
     (void)value;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcasecmp(name, names[i]) == 0) *sign = names[i];
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (strncasecmp(name, prefixes[i], strlen(prefixes[i])) == 0) *sign = prefixes[i];
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (strncasecmp(name, families[i], strlen(families[i]) - 1) == 0) *sign = families[i];
     return !*sign;
 }
 
@@ -105,7 +104,7 @@ static int check_same_site(const struct request *request, struct err *err) {
 }
 
 static bool refuse(struct request *request, unsigned status, const char *why, const char *remedy) {
-    log_info("refused %s %s from %s: %s", request->method_name, request->uri.path, request->client_ip, why);
+    respond_log_refused(request, why);
     respond_problem(request, status, NULL, "%s %s", why, remedy);
     return false;
 }

@@ -3,11 +3,13 @@
  * Knows no decisions (respond_decision.c) and no routes. */
 #include "http/respond.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/json_out.h"
+#include "base/log.h"
 
 enum { DETAIL_MAX = 1024 };
 
@@ -90,4 +92,13 @@ void respond_problem(struct request *request, unsigned status, const char *membe
     va_end(args);
     write_problem(&body, status, member, detail);
     respond_problem_body(request, status, &body);
+}
+
+void respond_log_refused(const struct request *request, const char *why) {
+    log_info("refused %s %s from %s: %s", request->method_name, request->uri.path, request->client_ip, why);
+}
+
+void respond_log_changed(const struct request *request, uint64_t version) {
+    log_info("%s %s from %s: configuration version %" PRIu64, request->method_name, request->uri.path,
+             request->client_ip, version);
 }

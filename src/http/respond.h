@@ -45,6 +45,11 @@ void respond_decision(struct request *request, const struct policy *policy, cons
 void respond_rate_headers(struct request *request, const struct policy *policy,
                           const struct decision *decision, unsigned status);
 
+/* The log's lines for what an administrator did or tried: "refused PATCH /admin/config from 192.0.2.7: ...".
+ */
+void respond_log_refused(const struct request *request, const char *why);
+void respond_log_changed(const struct request *request, uint64_t version);
+
 const char *respond_status_words(unsigned status); /* "Not Found" */
 
 #endif
