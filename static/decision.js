@@ -26,11 +26,11 @@ function words(answer) {
 }
 
 /* How Redis is doing, as far as this answer tells: up, local, open, closed or null for nothing learnt. */
-function redisOf(answer, outcome) {
-  const source = answer.json ? answer.json.source : null;
+function redisOf(answer) {
+  const { source = null, allowed = false } = answer.json ?? {};
   if (source === 'redis' || source === 'cache') return 'up';
   if (source === 'local') return 'local';
-  if (source === 'none') return outcome === 'error' ? 'closed' : 'open';
+  if (source === 'none') return allowed ? 'open' : 'closed';
   return answer.status === 503 ? 'closed' : null;
 }
 
@@ -70,7 +70,7 @@ export function decisionOf(answer) {
     shadow: json.shadow_denied === true,
     source: String(json.source ?? ''),
     reading: outcome === 'error' ? null : readingOf(answer),
-    redis: redisOf(answer, outcome),
+    redis: redisOf(answer),
     reached: answer.status !== 0,
     reason: outcome === 'error' ? words(answer) : '',
   };

@@ -1,0 +1,212 @@
+// The page for everybody: keyboard, screen readers, colours, sizes, little motion.
+
+import assert from 'node:assert/strict';
+
+import { bucket } from '../harness/decision.mjs';
+import { scenario } from '../harness/scenario.mjs';
+import { now, sleep } from '../harness/time.mjs';
+import {
+  answered, assertAccessible, assertNoSidewaysScroll, openPage, part, reads, screenshot, settled, tally, textOf,
+} from './browser.mjs';
+
+const CALM = bucket(10, 1, 100);
+
+for (const colorScheme of ['light', 'dark']) {
+  scenario(`no accessibility violation, ${colorScheme}`, async (world) => {
+    const { server } = await world.pair({ args: bucket(10, 1, 1) });
+    const page = await openPage(world, server, { colorScheme, statuses: [422] });
+    const background = await page.evaluate(() => getComputedStyle(document.querySelector('.panel')).backgroundColor);
+    assert.equal(background, colorScheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(18, 22, 28)');
+    await assertAccessible(page, 'empty');
+    await page.keyboard.press('b');
+    await answered(page, 15);
+    await page.locator('#wire summary').click();
+    await page.fill('#set-refill_interval', '31536000');
+    await part(page, 'limiter', 'apply').click();
+    await reads(page, 'limiter', 'outcome-text', /Not applied/);
+    await page.fill('#set-capacity', '0');
+    await assertAccessible(page, 'denied, refused and invalid');
+    await page.locator('#shortcuts-open').click();
+    await assertAccessible(page, 'list of shortcuts');
+  });
+}
+
+scenario('no accessibility violation: locked, and on a narrow screen', async (world) => {
+  const { server } = await world.pair({ args: CALM, env: { RATELIMITD_ADMIN_TOKEN: 'a-token-for-tests-0123456789' } });
+  const page = await openPage(world, server, { statuses: [401], viewport: { width: 320, height: 640 } });
+  await page.fill('#token', 'wrong');
+  await page.keyboard.press('Enter');
+  await reads(page, 'limiter', 'token-error', /isn't right/);
+  await page.locator('#wire').scrollIntoViewIfNeeded();
+  await page.waitForSelector('#dock:not([hidden])');
+  await assertAccessible(page, 'locked, with the dock');
+});
+
+scenario('keys: send, burst, theme, list; quiet in fields, with modifiers, and when switched off', async (world) => {
+  const { server } = await world.pair({ args: CALM });
+  const page = await openPage(world, server, { colorScheme: 'light' });
+  const sent = () => tally(page).then(({ allowed, denied, error }) => allowed + denied + error);
+  await page.keyboard.press('s');
+  await answered(page, 1);
+  await page.keyboard.press('b');
+  await answered(page, 16);
+
+  const dark = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const before = await dark();
+  await page.keyboard.press('t');
+  assert.equal(await page.locator('#theme').textContent(), 'Theme: dark');
+  assert.notEqual(await dark(), before);
+  await page.reload();
+  await settled(page);
+  assert.equal(await page.locator('#theme').textContent(), 'Theme: dark', 'kept over a reload');
+  await page.keyboard.press('t');
+  await page.keyboard.press('t');
+  assert.equal(await page.locator('#theme').textContent(), 'Theme: system');
+  assert.equal(await page.evaluate(() => localStorage.getItem('theme')), null);
+
+  await page.locator('#set-capacity').focus();
+  for (const key of ['s', 'b', 't', '?']) await page.keyboard.press(key);
+  await page.locator('#send h2').click();
+  for (const key of ['Control+Shift+s', 'Alt+s', 'Meta+s']) await page.keyboard.press(key);
+  assert.equal(await page.locator('dialog[open]').count(), 0);
+
+  await page.keyboard.press('?');
+  assert.equal(await page.locator('dialog[open]').count(), 1);
+  await page.keyboard.press('s');
+  await page.locator('dialog input').uncheck();
+  await page.keyboard.press('Escape');
+  assert.equal(await page.locator('dialog[open]').count(), 0);
+  await page.keyboard.press('s');
+  await page.keyboard.press('b');
+  await sleep(300);
+  assert.equal(await sent(), 0, 'nothing since the reload');
+  await page.reload();
+  await settled(page);
+  await page.keyboard.press('s');
+  await sleep(200);
+  assert.equal(await sent(), 0, 'the switch is kept');
+  await page.locator('#shortcuts-open').click();
+  await page.locator('dialog input').check();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('s');
+  await answered(page, 1);
+});
+
+// Everything in tab order, by what it is called.
+async function tour(page) {
+  const names = [];
+  for (let i = 0; i < 60; i++) {
+    await page.keyboard.press('Tab');
+    const name = await page.evaluate(() => {
+      const el = document.activeElement;
+      if (el === document.body) return null;
+      const { outlineStyle, outlineWidth } = getComputedStyle(el);
+      const ring = outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2;
+      const words = el.labels?.[0]?.textContent ?? el.getAttribute('aria-label') ?? el.textContent.trim().replace(/\s+/g, ' ');
+      return ring ? words : `${words} (no focus ring)`;
+    });
+    if (name === null || name === names[0]) break;
+    names.push(name);
+  }
+  return names;
+}
+
+scenario('the whole page by keyboard', async (world) => {
+  const { server } = await world.pair({ args: CALM });
+  const page = await openPage(world, server);
+  await page.keyboard.press('s');
+  await answered(page, 1);
+  assert.deepEqual(await tour(page), [
+    'Skip to the controls', 'Theme: system', 'Shortcuts ?', 'Send one S', 'Requests in a burst', 'Send burst B',
+    'Decisions, newest first', 'Capacity', 'Refill rate', 'Refill interval', 'Copy the curl command', 'Body',
+  ]);
+
+  await page.reload();
+  await settled(page);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await answered(page, 1);
+  await page.locator('#set-capacity').focus();
+  await page.keyboard.press('Control+a');
+  await page.keyboard.type('12');
+  await page.keyboard.press('Enter');
+  await reads(page, 'limiter', 'outcome-text', /^✓ Applied: capacity 10 → 12/);
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'set-capacity', 'the focus stays');
+});
+
+scenario('one status, one alert, at most one message in two seconds', async (world) => {
+  const { server } = await world.pair({ args: CALM });
+  const page = await openPage(world, server);
+  assert.equal(await page.locator('[role="status"]').count(), 1);
+  assert.equal(await page.locator('[role="alert"]').count(), 1);
+  assert.equal(await page.locator('[aria-live]').count(), 0);
+  await page.evaluate(() => {
+    window.heard = [];
+    const status = document.getElementById('status');
+    new MutationObserver(() => window.heard.push([performance.now(), status.textContent])).observe(status, { childList: true });
+  });
+  const end = now() + 5000;
+  await page.keyboard.press('b');
+  while (now() < end) {
+    await page.keyboard.press('s');
+    await sleep(150);
+  }
+  const heard = await page.evaluate(() => window.heard);
+  assert.ok(heard.length >= 2 && heard.length <= 3, JSON.stringify(heard));
+  for (let i = 1; i < heard.length; i++) {
+    assert.ok(heard[i][0] - heard[i - 1][0] >= 1990, JSON.stringify(heard));
+    assert.match(heard[i][1], /^\d+ requests: \d+ allowed, \d+ denied, \d+ errors\. 0 of 10 tokens left\.$/);
+  }
+});
+
+const WIDTHS = [[320, 640], [768, 1024], [1280, 800], [1920, 1080]];
+
+scenario('no sideways scroll at any width, in light and dark', async (world) => {
+  const { server } = await world.pair({ args: bucket(10, 1, 1) });
+  for (const colorScheme of ['light', 'dark']) {
+    const page = await openPage(world, server, { colorScheme });
+    await assertNoSidewaysScroll(page, 'empty');
+    await page.keyboard.press('b');
+    await answered(page, 15);
+    await page.locator('#send h2').click();
+    for (const [width, height] of WIDTHS) {
+      await page.setViewportSize({ width, height });
+      await assertNoSidewaysScroll(page, `${width} px`);
+      await screenshot(page, `page-${colorScheme}-${width}`, { fullPage: width < 1000 });
+    }
+  }
+});
+
+async function smallest(page) {
+  return page.locator('button:visible, input:not([type="checkbox"]):visible, summary:visible').evaluateAll((all) => Math.min(
+    ...all.map((el) => Math.round(Math.min(el.getBoundingClientRect().height, el.getBoundingClientRect().width))),
+  ));
+}
+
+scenario('targets are 32 px, and 44 px for fingers', async (world) => {
+  const { server } = await world.pair({ args: CALM });
+  for (const [hasTouch, least] of [[false, 32], [true, 44]]) {
+    const page = await openPage(world, server, { hasTouch, isMobile: hasTouch });
+    await page.locator('#send h2').click();
+    await page.keyboard.press('s');
+    await answered(page, 1);
+    assert.equal(await page.evaluate(() => matchMedia('(pointer: coarse)').matches), hasTouch);
+    assert.ok(await smallest(page) >= least, `${await smallest(page)} px`);
+  }
+});
+
+scenario('little motion and forced colours: nothing glides, hatches and borders stay', async (world) => {
+  const { server } = await world.pair({ args: bucket(4, 1, 1) });
+  const page = await openPage(world, server, { reducedMotion: 'reduce', forcedColors: 'active' });
+  await page.fill('#burst-count', '4');
+  await page.keyboard.press('Enter');
+  await answered(page, 4);
+  await page.waitForSelector('#bucket [data-state="estimated"]');
+  assert.equal(await page.locator('#bucket [data-state="coming"]').count(), 0);
+  const looks = await page.locator('#bucket [data-state="estimated"]').first().evaluate((el) => getComputedStyle(el).backgroundImage);
+  assert.match(looks, /repeating-linear-gradient/);
+  assert.notEqual(await page.locator('#bucket').evaluate((el) => getComputedStyle(el).borderTopStyle), 'none');
+  assert.equal(await textOf(page, 'send', 'answer-word'), '✓ allowed');
+});

@@ -1,0 +1,61 @@
+// The page when server or Redis goes away: said once, in the contract's words, and errors are never counted as denials.
+
+import assert from 'node:assert/strict';
+
+import { bucket } from '../harness/decision.mjs';
+import { scenario } from '../harness/scenario.mjs';
+import { assertAccessible, answered, openPage, part, reads, rows, says, tally, textOf } from './browser.mjs';
+
+const CALM = bucket(10, 1, 100);
+
+scenario('server gone: an error and the remedy; back with Try again', async (world) => {
+  const { redis, server } = await world.pair({ args: CALM });
+  const page = await openPage(world, server, { lost: true });
+  await page.keyboard.press('s');
+  await answered(page, 1);
+  await server.stop();
+  await page.keyboard.press('s');
+  await answered(page, 2);
+  await says(page, 'alert', /^The demo server isn't answering\. Start it, then press Try again\.$/);
+  assert.deepEqual(await tally(page), { allowed: 1, denied: 0, error: 1 });
+  assert.equal((await rows(page))[0][2], '! error');
+  assert.equal(await textOf(page, 'send', 'answer-text'), "The demo server isn't answering.");
+  await assertAccessible(page, 'server gone');
+
+  await world.server({ redis, args: [...CALM, '--port', String(server.port)] });
+  await part(page, 'alert-action', 'again').click();
+  await says(page, 'alert', /^The demo server is answering again\.$/);
+  assert.ok(await part(page, 'alert-action', 'again').isHidden());
+  await page.locator('#send h2').click();
+  await page.keyboard.press('s');
+  await answered(page, 3);
+  assert.deepEqual(await tally(page), { allowed: 2, denied: 0, error: 1 });
+});
+
+const AWAY = [
+  ['closed', /^Redis can't be reached\. Requests are refused with 503 until it is back\. Trying again in 2 s\.$/, 'error'],
+  ['open', /^Redis can't be reached\. Requests are let through unchecked\.$/, 'allowed'],
+  ['local', /^Redis can't be reached\. This server limits on its own until it is back\.$/, 'allowed'],
+];
+
+for (const [mode, words, counted] of AWAY) {
+  scenario(`Redis gone, ${mode}: named, counted as ${counted}, and cleared without a reload`, async (world) => {
+    const { redis, server } = await world.pair({ args: [...CALM, '--on-redis-error', mode] });
+    const page = await openPage(world, server, { statuses: [503] });
+    await page.keyboard.press('s');
+    await answered(page, 1);
+    await redis.kill();
+    for (let i = 2; i <= 4; i++) {
+      await page.keyboard.press('s');
+      await answered(page, i);
+    }
+    await says(page, 'alert', words, 3000);
+    const expected = { allowed: 1, denied: 0, error: 0 };
+    expected[counted] += 3;
+    assert.deepEqual(await tally(page), expected);
+    if (mode === 'open') assert.equal((await rows(page))[0][4], '–', 'no made-up number');
+    if (mode === 'local') await reads(page, 'bucket', 'origin', /^from this server's memory /);
+    await redis.start();
+    await says(page, 'alert', /^Redis is back\. Decisions come from it again\.$/, 8000);
+  });
+}
