@@ -69,8 +69,8 @@ say  = $(if $(V),,@echo '  $@')
 SOURCES   := $(sort $(wildcard src/*/*.c))
 GENERATED := $(GEN)/lua_scripts.c $(GEN)/site_files.c
 CORE      := $(SOURCES:src/%.c=$(OUT)/obj/%.o) $(GENERATED:$(GEN)/%.c=$(OUT)/obj/gen/%.o)
-LUA       := $(wildcard lua/prelude.lua) $(sort $(filter-out lua/prelude.lua lua/decide.lua,$(wildcard lua/*.lua))) \
-             $(wildcard lua/decide.lua)
+LUA       := lua/prelude.lua $(sort $(filter-out lua/prelude.lua lua/decide.lua,$(wildcard lua/*.lua))) \
+             lua/decide.lua
 STATIC    := $(sort $(wildcard static/*))
 TEST_SOURCES := $(sort $(wildcard tests/unit/test_*.c tests/property/*.c))
 # What else lies in tests/unit is shared by the tests.
