@@ -25,8 +25,8 @@ function parse(text) {
 /* Resolves always. Status 0 means that no answer came, with `problem` saying so in words. */
 async function exchange(path, options = {}) {
   const url = new URL(path, location.origin).href;
-  const began = performance.now();
-  const answer = { url, status: 0, statusText: '', headers: new Map(), body: '', json: null, problem: '', type: '' };
+  const sent = performance.now();
+  const answer = { url, sent, status: 0, statusText: '', headers: new Map(), body: '', json: null, problem: '', type: '' };
   try {
     const response = await fetch(url, { cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS), ...options });
     answer.body = await response.text();
@@ -40,7 +40,7 @@ async function exchange(path, options = {}) {
       : "The demo server isn't answering.";
   }
   answer.arrived = performance.now();
-  answer.took = answer.arrived - began;
+  answer.took = answer.arrived - sent;
   answer.wallClock = new Date();
   return answer;
 }

@@ -40,6 +40,7 @@ export function readingOf(answer) {
   if (!json || finite(json.limit) === null || finite(json.remaining) === null) return null;
   const window = /;\s*w=(\d+)/.exec(headers.get('ratelimit-policy') ?? '');
   return {
+    sent: answer.sent,
     at: answer.arrived,
     limit: json.limit,
     remaining: json.remaining,

@@ -39,6 +39,14 @@ export function bucketAt(reading, refill, now) {
   return { tokens: remaining + gained, estimated: gained, nextIn, fullIn, progress: 1 - Math.min(1, nextIn / stepSeconds(refill)) };
 }
 
+/* Whether a reading that arrived later also tells of a later state. Answers of requests that were under way together come
+   in any order; of those the one with fewer tokens is the later, since what came back meanwhile is in both. */
+export function supersedes(reading, before, refill) {
+  if (!before || reading.sent >= before.at) return true;
+  if (reading.key !== before.key || reading.limit !== before.limit) return true;
+  return reading.remaining <= bucketAt(before, refill, reading.at).tokens;
+}
+
 function stepSeconds(refill) {
   return refill.rate >= 1 ? refill.interval : refill.interval / refill.rate;
 }

@@ -8,6 +8,7 @@ import { ago, number, plural, seconds } from './format.js';
 const PIPS_MAX = 24;         // more tokens than this are drawn as one bar
 const TEXT_EVERY_MS = 100;   // running figures change at most this often
 const SPEAK_EVERY_MS = 1000; // so does what a screen reader may read out
+const GLIDE_S = 3;           // a token that takes longer is not drawn every frame
 
 const ORIGINS = {
   redis: 'from Redis',
@@ -46,7 +47,7 @@ export function mountGauge(el, store) {
   }
 
   function schedule(bucket, age) {
-    if (bucket.nextIn > 0 && !calm.matches) frame = requestAnimationFrame(draw);
+    if (bucket.nextIn > 0 && bucket.nextIn <= GLIDE_S && !calm.matches) frame = requestAnimationFrame(draw);
     else timer = setTimeout(draw, bucket.nextIn > 0 || age < 10000 ? TEXT_EVERY_MS : SPEAK_EVERY_MS);
   }
 

@@ -58,17 +58,20 @@ export async function refreshReading(store) {
 /* Notices changes made elsewhere: an answer under another limit, or a tab that was hidden for a while. */
 export function followSettings(store) {
   let loadedAt = performance.now();
+  let timer = 0;
 
   function reload() {
-    if (store.settings.phase !== 'ready' || performance.now() - loadedAt < RELOAD_EVERY_MS) return;
-    loadedAt = performance.now();
-    loadSettings(store);
+    if (timer) return;
+    timer = setTimeout(() => {
+      timer = 0;
+      if (store.settings.phase === 'ready') loadSettings(store);
+    }, loadedAt + RELOAD_EVERY_MS - performance.now());
   }
 
   store.on('settings', () => { loadedAt = performance.now(); });
   store.on('reading', (reading) => {
-    const { algorithm, values } = store.settings;
-    if (algorithm && reading.limit !== values[algorithm.parameters[0].name]) reload();
+    const { phase, algorithm, values } = store.settings;
+    if (phase === 'ready' && algorithm && reading.limit !== values[algorithm.parameters[0].name]) reload();
   });
   document.addEventListener('visibilitychange', () => {
     if (!document.hidden) reload();

@@ -1,6 +1,8 @@
 /* What the page knows, in one place: decisions, the newest reading of the bucket, settings, and how server and Redis do.
    Panels subscribe to a topic and read; it draws nothing and sends nothing. */
 
+import { refillOf, supersedes } from './estimate.js';
+
 const RING = 5000;
 
 export function createStore() {
@@ -41,7 +43,9 @@ export function createStore() {
       return out;
     },
 
+    /* Takes a reading unless one of a later state is there already. */
     setReading(reading) {
+      if (!supersedes(reading, store.reading, refillOf(reading, store.settings.values))) return;
       store.reading = reading;
       emit('reading', reading);
     },
