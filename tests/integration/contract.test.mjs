@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 
 import { assertDecisionBody, assertLimitFields, assertNotLimited, assertRefused, bucket } from '../harness/decision.mjs';
 import { scenario } from '../harness/scenario.mjs';
-import { sleep } from '../harness/time.mjs';
+import { sleep, undisturbed } from '../harness/time.mjs';
 
 const form = (fields) => ({
   method: 'POST',
@@ -38,15 +38,21 @@ scenario('reset is now when nothing is used, and counts a whole interval after t
 });
 
 scenario('waiting retry_after is enough, and waiting less is not', async (world) => {
-  const { server } = await world.pair({ args: bucket(1, 1, 0.4) });
+  const { server } = await world.pair({ args: bucket(1, 1, 0.8) });
+  await undisturbed(750, async (attempt) => {
+    await server.hit(`k${attempt}`);
+    const { retry_after: wait } = (await server.hit(`k${attempt}`)).json;
+    assert.ok(wait > 0 && wait <= 0.8, `retry_after ${wait}`);
+    await sleep(wait * 1000 - 120);
+    assert.equal((await server.hit(`k${attempt}`)).status, 429);
+  });
   await server.hit('k');
-  const { retry_after: wait } = (await server.hit('k')).json;
-  assert.ok(wait > 0.2 && wait <= 0.4, `retry_after ${wait}`);
-  await sleep(wait * 1000 - 60);
-  const early = await server.hit('k');
-  assert.equal(early.status, 429);
-  await sleep(early.json.retry_after * 1000);
-  assert.equal((await server.hit('k')).status, 200);
+  for (let i = 0; i < 3; i++) {
+    const denied = await undisturbed(100, () => server.hit('k'));
+    if (denied.status === 429) await sleep(denied.json.retry_after * 1000);
+    else await sleep(800);
+    assert.equal((await server.hit('k')).status, 200);
+  }
 });
 
 scenario('a cost takes as many units, and one that can never pass is refused without Retry-After', async (world) => {
@@ -188,12 +194,10 @@ scenario('/algorithms tells names, parameters, bounds and defaults', async (worl
   const response = await server.request('/algorithms');
   assert.equal(response.status, 200);
   assertNotLimited(response);
-  const list = response.json.algorithms ?? response.json;
-  const found = list.find(({ name }) => name === 'token_bucket');
-  const parameters = found.parameters ?? found.params;
+  const { parameters } = response.json.algorithms.find(({ name }) => name === 'token_bucket');
   assert.deepEqual(parameters.map(({ name }) => name), ['capacity', 'refill_rate', 'refill_interval']);
   assert.deepEqual(parameters.map((parameter) => parameter.default), [10, 1, 1]);
-  assert.deepEqual(parameters.map((parameter) => parameter.max), [1e9, 1e9, 31536000]);
+  assert.deepEqual(parameters.map(({ minimum, maximum }) => [minimum, maximum]), [[1, 1e9], [1e-6, 1e9], [0.001, 31536000]]);
   for (const parameter of parameters) assert.ok(parameter.unit && parameter.summary, parameter.name);
 });
 

@@ -45,7 +45,11 @@ async function assertInTime(promises, lateness) {
   return responses;
 }
 
-const recovered = (server) => until('a decision from Redis', async () => fromRedis(await server.hit('recovery', { cost: 0 })), BACK, 50);
+// Every worker has a link of its own: eight connections at once reach all of them.
+const recovered = (server) => until('decisions from Redis on every worker', async () => {
+  const responses = await Promise.all(Array.from({ length: 8 }, () => server.hit('recovery', { cost: 0 })));
+  return responses.every(fromRedis);
+}, BACK, 50);
 const answers = (limits, mode) => ['--on-redis-error', mode, '--redis-timeout', String(TIMEOUT), ...(limits ?? [])];
 
 for (const mode of ['open', 'closed']) {
@@ -70,11 +74,11 @@ for (const mode of ['open', 'closed']) {
       assert.ok(ms <= TIMEOUT + MARGIN + late, `answered after ${ms.toFixed(0)} ms (timers up to ${late.toFixed(0)} ms late)`);
     }
     const during = records.filter(({ started, ended }) => started > killed + 50 && ended < restarting);
-    assert.ok(during.length > 100, `${during.length} requests while Redis was away`);
+    assert.ok(during.length > 20, `${during.length} requests while Redis was away`);
     assert.ok(during.every(({ response }) => !fromRedis(response)));
     for (const { ms } of during) assert.ok(ms <= MARGIN + late, `known to be down, yet ${ms.toFixed(0)} ms`);
     const after = records.filter(({ started }) => started > back + BACK);
-    assert.ok(after.length > 100 && after.every(({ response }) => fromRedis(response)), 'from Redis again within 2 s');
+    assert.ok(after.length > 20 && after.every(({ response }) => fromRedis(response)), 'from Redis again within 2 s');
     const last = await server.hit('counts-again', { cost: 3 });
     assertDecisionBody(last, { remaining: 999997, source: 'redis' });
   });
@@ -187,7 +191,7 @@ async function assertOutageOnStub(world, what, answer) {
   const stub = await world.stubRedis(answer);
   const server = await world.server({ redis: stub, args: answers(null, 'closed') });
   for (let i = 0; i < 4; i++) {
-    const responses = await Promise.all([server.hit('k'), server.hit('l', { cost: 0 })]);
+    const responses = await Promise.all([server.hit('k'), server.hit('l', { cost: 2 })]);
     for (const response of responses) {
       assert.equal(response.status, 503, `${what}: ${response.status} ${response.text}`);
       OUTAGE.closed(response);
