@@ -3,7 +3,7 @@
 -- Reply, whole numbers only: the time, 1 if admitted, how long to hold the request (or, if denied, how long until it
 -- fits), then for each limit: whole units left, microseconds until one more, until this cost fits, until a cost of 1.
 
-local cost, mode, max_delay = argument(1), ARGV[2], argument(3)
+local cost, mode = argument(1), ARGV[2]
 local limits, due = {}, 0
 
 for n = 1, #KEYS do

@@ -43,6 +43,9 @@ local function read_clock()
 end
 local now = read_clock()
 
+-- What delayed requests took in advance, up to this long, is a promise and is never cut.
+local max_delay = argument(3)
+
 -- A whole number as text. tostring() and .. keep only 14 digits.
 local function whole(value)
     return string.format("%.0f", value)
@@ -63,17 +66,21 @@ local function stored_number(text, scale, lowest, highest)
     return nil
 end
 
--- Reads two fields of a hash as text. The third result tells that the key holds something else than such a hash
--- (another type, half of the fields): it is of no use and take() or keep() must delete it.
+-- Runs a command that reads. The second result tells that the key is of another type: it is of no use to anybody,
+-- and take() or keep() must delete it.
+local function read(command, key, ...)
+    local reply = redis.pcall(command, key, ...)
+    if type(reply) ~= "table" or not reply.err then return reply, false end
+    -- Any other error (a missing permission, say) is passed on. Taking it for an empty key would let everybody in.
+    if string.sub(reply.err, 1, 9) ~= "WRONGTYPE" then error(reply.err, 0) end
+    return {}, true
+end
+
+-- Reads two fields of a hash as text. The third result tells that the key holds something else than such a hash.
 local function read_fields(key, first, second)
-    local reply = redis.pcall("HMGET", key, first, second)
-    if reply.err then
-        -- Any other error (a missing permission, say) is passed on. Taking it for an empty key would let everybody in.
-        if string.sub(reply.err, 1, 9) ~= "WRONGTYPE" then error(reply.err, 0) end
-        return nil, nil, true
-    end
+    local reply, broken = read("HMGET", key, first, second)
     if reply[1] and reply[2] then return reply[1], reply[2], false end
-    return nil, nil, (reply[1] or reply[2]) and true or false
+    return nil, nil, broken or (reply[1] or reply[2]) and true or false
 end
 
 -- Milliseconds that a state must be kept for. Redis counts a TTL in milliseconds; rounding down would forget too soon.
@@ -81,11 +88,15 @@ local function ttl_ms(microseconds)
     return max(1, ceil(microseconds / 1000))
 end
 
--- For keep(): the key lives at least this long. A key that nobody gave a TTL (PERSIST) gets one.
-local function keep_ttl(key, microseconds)
-    local wanted = ttl_ms(microseconds)
-    local left = redis.call("PTTL", key)
-    if left == -1 or (left >= 0 and left < wanted and microseconds > 0) then
-        redis.call("PEXPIRE", key, whole(wanted))
+-- For keep(): the key lives at least this long, and what is of no use goes. A key that nobody gave a TTL (PERSIST)
+-- gets one.
+local function keep_key(key, stored, broken, microseconds)
+    if broken then
+        redis.call("DEL", key)
+    elseif stored then
+        local left = redis.call("PTTL", key)
+        -- Redis keeps a key until the millisecond after its last is over.
+        local enough = left >= 0 and (left + 1) * 1000 - now % 1000 >= microseconds
+        if left >= -1 and not enough then redis.call("PEXPIRE", key, whole(ttl_ms(microseconds))) end
     end
 end

@@ -12,7 +12,7 @@ function algorithms.token_bucket(key, capacity, rate, interval)
     local stored = tokens_text ~= nil
     if stored then
         -- Below zero are tokens that delayed requests took in advance.
-        tokens = stored_number(tokens_text, UNIT, -1e9 * UNIT, 1e9 * UNIT)
+        tokens = stored_number(tokens_text, UNIT, -2e9 * UNIT, 1e9 * UNIT)
         last_refill = stored_number(refill_text, 1, 0, EXACT)
         broken = not (tokens and last_refill)
     end
@@ -20,16 +20,16 @@ function algorithms.token_bucket(key, capacity, rate, interval)
     -- Tokens were added at the end of each interval since last_refill. A bucket that is full again is as good as new:
     -- its clock stands still until somebody takes from it.
     local function refill()
+        tokens = min(tokens, capacity)  -- the capacity may have become smaller
+        if last_refill - now > empty_to_full then return false end  -- further ahead than can be true
         local needed = ceil((capacity - tokens) / rate)
         local passed = max(0, floor((now - last_refill) / interval))  -- 0: the clock went back; no refill twice
-        if passed >= needed then return false end
+        if passed >= needed or (needed - passed) * interval > EXACT then return false end
         tokens = tokens + passed * rate
         last_refill = last_refill + passed * interval
-        -- A refill further ahead than a whole filling, or a debt for longer than numbers reach, cannot be true.
-        return last_refill - now <= empty_to_full and (needed - passed) * interval <= EXACT
+        return true
     end
 
-    if tokens and last_refill then tokens = min(tokens, capacity) end  -- the capacity may have become smaller
     if not (tokens and last_refill and refill()) then
         tokens, last_refill = capacity, now
     end
@@ -48,12 +48,6 @@ function algorithms.token_bucket(key, capacity, rate, interval)
             redis.call("HSET", key, "tokens", decimal(tokens), "last_refill", whole(last_refill))
             redis.call("PEXPIRE", key, whole(ttl_ms(wait(capacity))))
         end,
-        keep = function()
-            if broken then
-                redis.call("DEL", key)
-            elseif stored then
-                keep_ttl(key, wait(capacity))
-            end
-        end,
+        keep = function() keep_key(key, stored, broken, wait(capacity)) end,
     }
 end

@@ -7,9 +7,15 @@
 #include <string.h>
 
 #include "base/decimal.h"
+#include "limit/fixed_window.h"
+#include "limit/leaky_bucket.h"
+#include "limit/sliding_window_counter.h"
+#include "limit/sliding_window_log.h"
 #include "limit/token_bucket.h"
 
-const struct algorithm *const algorithms[] = {&token_bucket};
+const struct algorithm *const algorithms[] = {
+    &token_bucket, &fixed_window, &sliding_window_log, &sliding_window_counter, &leaky_bucket,
+};
 const size_t algorithm_count = sizeof algorithms / sizeof algorithms[0];
 
 const struct algorithm *algorithm_find(const char *name, size_t len) {
@@ -73,4 +79,40 @@ int64_t limit_units(const struct limit_settings *limit) {
 int64_t limit_cost_max(const struct limit_settings *limit) {
     int64_t units = limit_units(limit), most = limit->algorithm->cost_max;
     return most > 0 && most < units ? most : units;
+}
+
+int limit_settings_check_delay(const struct limit_settings *limit, int64_t max_delay_us, struct err *err) {
+    const struct algorithm *algorithm = limit->algorithm;
+    if (!algorithm->can_delay)
+        return err_set(err, "cannot be combined with algorithm %s, which has no queue", algorithm->name);
+    int64_t longest = algorithm->delay_max_us(limit->params);
+    if (max_delay_us <= longest) return 0;
+    char most[DECIMAL_TEXT_MAX], got[DECIMAL_TEXT_MAX];
+    decimal_format(longest, most); /* microseconds are millionths of a second */
+    decimal_format(max_delay_us, got);
+    return err_set(err,
+                   "must be at most %s s, since so high a rate promises more than can be counted; got %s",
+                   most, got);
+}
+
+/* One of `instances` parts, rounded up to whole `grains`. */
+static int64_t part(int64_t value, int64_t instances, int64_t grain) {
+    int64_t divisor = instances * grain;
+    return (value / divisor + (value % divisor != 0)) * grain;
+}
+
+struct limit_settings limit_settings_share(const struct limit_settings *limit, int64_t instances) {
+    const struct algorithm *algorithm = limit->algorithm;
+    struct limit_settings share = *limit;
+    size_t param;
+    if (instances <= 1) return share;
+    int64_t units = limit_units(limit) / instances;
+    share.params[0] = (units > 0 ? units : 1) * MICRO;
+    for (int64_t grain = 1; grain <= MICRO; grain *= 10) {
+        for (size_t i = 1; i < algorithm->param_count; i++) {
+            if (algorithm->params[i].rate) share.params[i] = part(limit->params[i], instances, grain);
+        }
+        if (limit_settings_check(&share, &param, NULL) == 0) break;
+    }
+    return share;
 }

@@ -1,9 +1,11 @@
-/* The token bucket as a line of the algorithm table: parameters, bounds, words.
+/* The token bucket: its line of the algorithm table, and its arithmetic, which is that of
+ * lua/token_bucket.lua.
  *
- * Knows no state and no clock: the arithmetic of a decision is the script's. */
+ * Keeps no states and reads no clock. */
 #include "limit/token_bucket.h"
 
 #include "base/decimal.h"
+#include "limit/exact.h"
 
 /* Ten years. With need * interval below this, every product of a decision stays below 9e15 and so exact in
  * the script's doubles: steps * rate is at most capacity + rate (2e15), steps * interval at most 3.2e14. */
@@ -38,6 +40,69 @@ static int64_t window_us(const int64_t *params) {
            params[TOKEN_BUCKET_REFILL_INTERVAL];
 }
 
+/* The deepest debt is two billion tokens: what a delay and the interval under way may promise, at most. */
+static const int64_t debt_max = 2000000000 * MICRO;
+
+static int64_t delay_max_us(const int64_t *params) {
+    int64_t refills = debt_max / params[TOKEN_BUCKET_REFILL_RATE]; /* at least 2 */
+    int64_t interval = params[TOKEN_BUCKET_REFILL_INTERVAL];
+    return refills > EXACT / interval ? EXACT : refills * interval - interval;
+}
+
+/* --- a decision --- */
+
+enum { TOKENS, LAST_REFILL, WORDS };
+
+struct bucket {
+    int64_t tokens, last_refill; /* millionths, may be below zero; microseconds */
+};
+
+static struct bucket bucket_at(const struct moment *at, const struct algorithm_state *state) {
+    int64_t capacity = at->params[TOKEN_BUCKET_CAPACITY], rate = at->params[TOKEN_BUCKET_REFILL_RATE];
+    int64_t interval = at->params[TOKEN_BUCKET_REFILL_INTERVAL], now = at->now_us;
+    const struct bucket full = {capacity, now};
+    if (state->count == 0) return full;
+
+    struct bucket bucket = {state->words[TOKENS], state->words[LAST_REFILL]};
+    if (bucket.tokens > capacity) bucket.tokens = capacity;
+    int64_t ahead = bucket.last_refill - now;
+    if (bucket.tokens < -debt_max || ahead > window_us(at->params)) return full;
+    int64_t needed = refills_to_full(capacity - bucket.tokens, rate);
+    int64_t passed = ahead < 0 ? -ahead / interval : 0; /* 0: the clock went back; no refill twice */
+    if (passed >= needed || needed - passed > EXACT / interval) return full;
+    bucket.tokens += passed * rate;
+    bucket.last_refill += passed * interval;
+    return bucket;
+}
+
+static int64_t bucket_wait(const struct moment *at, const struct bucket *bucket, int64_t cost) {
+    if (cost <= bucket->tokens) return 0;
+    int64_t refills = refills_to_full(cost - bucket->tokens, at->params[TOKEN_BUCKET_REFILL_RATE]);
+    return bucket->last_refill + refills * at->params[TOKEN_BUCKET_REFILL_INTERVAL] - at->now_us;
+}
+
+static int64_t wait_us(const struct moment *at, const struct algorithm_state *state, int64_t cost) {
+    struct bucket bucket = bucket_at(at, state);
+    return bucket_wait(at, &bucket, cost);
+}
+
+static int64_t fits_now(const struct moment *at, const struct algorithm_state *state) {
+    struct bucket bucket = bucket_at(at, state);
+    return bucket.tokens > 0 ? bucket.tokens : 0;
+}
+
+static void take(const struct moment *at, struct algorithm_state *state, int64_t cost) {
+    struct bucket bucket = bucket_at(at, state);
+    algorithm_state_reserve(state, WORDS);
+    state->words[TOKENS] = bucket.tokens - cost;
+    state->words[LAST_REFILL] = bucket.last_refill;
+    state->count = WORDS;
+}
+
+static int64_t ttl_us(const struct moment *at, const struct algorithm_state *state) {
+    return wait_us(at, state, at->params[TOKEN_BUCKET_CAPACITY]);
+}
+
 const struct algorithm token_bucket = {
     .name = "token_bucket",
     .title = "Token bucket",
@@ -59,7 +124,8 @@ const struct algorithm token_bucket = {
                 .summary = "How many tokens each interval adds.",
                 .min = 1,
                 .max = 1000000000 * MICRO,
-                .fallback = 1 * MICRO},
+                .fallback = 1 * MICRO,
+                .rate = true},
                {.name = "refill_interval",
                 .title = "Refill interval",
                 .unit = "seconds",
@@ -70,4 +136,9 @@ const struct algorithm token_bucket = {
     .can_delay = true,
     .check = check,
     .window_us = window_us,
+    .delay_max_us = delay_max_us,
+    .wait = wait_us,
+    .fits = fits_now,
+    .take = take,
+    .ttl = ttl_us,
 };

@@ -1,6 +1,5 @@
-/* The token bucket as a line of the algorithm table: parameters, bounds, words.
- *
- * Knows no state and no clock: the arithmetic of a decision is the script's. */
+/* The token bucket as a line of the algorithm table: parameters, bounds, words, and its arithmetic in memory.
+ */
 #ifndef RL_LIMIT_TOKEN_BUCKET_H
 #define RL_LIMIT_TOKEN_BUCKET_H
 

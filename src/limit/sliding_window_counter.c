@@ -1,0 +1,185 @@
+/* The sliding window counter: its line of the algorithm table, and its arithmetic, which is that of
+ * lua/sliding_window_counter.lua.
+ *
+ * Keeps no states and reads no clock. */
+#include "limit/sliding_window_counter.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/decimal.h"
+#include "limit/exact.h"
+
+enum { SUB_WINDOWS_MAX = 60 };
+
+static int64_t window_us(const int64_t *params) {
+    return params[SLIDING_COUNTER_WINDOW];
+}
+
+static int check(const int64_t *params, size_t *param, struct err *err) {
+    int64_t window = params[SLIDING_COUNTER_WINDOW], count = params[SLIDING_COUNTER_SUB_WINDOWS] / MICRO;
+    if (window % count == 0) return 0;
+    char got[DECIMAL_TEXT_MAX];
+    decimal_format(window, got);
+    *param = SLIDING_COUNTER_SUB_WINDOWS;
+    return err_set(err, "must divide the window of %s s into whole microseconds; got %lld", got,
+                   (long long)count);
+}
+
+/* --- a decision --- */
+
+/* A state is pairs of the start of a sub-window and what was taken in it, in no order. */
+enum { START, COUNT, PAIR };
+
+/* What one look at a state sees. Counts are whole units. */
+struct view {
+    bool true_state; /* false: it lies further ahead than can be true, and counts for nothing */
+    int64_t limit, sub_us, tick_us, ticks; /* weight moves in `ticks` steps a sub-window */
+    int64_t current;                       /* start of the sub-window that is under way */
+    int64_t passed;                        /* ticks of it that are over */
+    int oldest;                            /* age of the sub-window that is partly outside: sub_windows */
+    int64_t used[SUB_WINDOWS_MAX + 1];     /* by age: 0 is the current one */
+};
+
+static int64_t grid_start(const struct view *view, int64_t time) {
+    return time - time % view->sub_us;
+}
+
+/* -1: none. */
+static int64_t newest_start(const struct view *view, const struct algorithm_state *state) {
+    int64_t newest = -1;
+    for (size_t i = 0; i < state->count; i += PAIR)
+        newest = exact_max(newest, grid_start(view, state->words[i + START]));
+    return newest;
+}
+
+/* Age of a stored sub-window. Those of another length (the settings changed) count where they began. */
+static int64_t age_of(const struct view *view, int64_t start) {
+    return (view->current - grid_start(view, start)) / view->sub_us;
+}
+
+static struct view view_at(const struct moment *at, const struct algorithm_state *state) {
+    struct view view = {.limit = at->params[SLIDING_COUNTER_LIMIT] / MICRO,
+                        .oldest = (int)(at->params[SLIDING_COUNTER_SUB_WINDOWS] / MICRO)};
+    view.sub_us = at->params[SLIDING_COUNTER_WINDOW] / view.oldest;
+    view.tick_us = exact_ceil(view.sub_us, MICRO);
+    view.ticks = exact_ceil(view.sub_us, view.tick_us);
+    int64_t newest = newest_start(&view, state), base = at->now_us;
+    view.true_state = newest - base <= at->params[SLIDING_COUNTER_WINDOW];
+    if (view.true_state) base = exact_max(base, newest); /* the clock may have gone back */
+    view.current = grid_start(&view, base);
+    view.passed = (base - view.current) / view.tick_us;
+    for (size_t i = 0; view.true_state && i < state->count; i += PAIR) {
+        int64_t age = age_of(&view, state->words[i + START]);
+        if (age <= view.oldest)
+            view.used[age] = exact_min(view.used[age] + state->words[i + COUNT], view.limit);
+    }
+    return view;
+}
+
+/* What counts whole when the clock is `ahead` sub-windows further. */
+static int64_t whole_count(const struct view *view, int ahead) {
+    int64_t sum = 0;
+    for (int age = 0; age < view->oldest - ahead; age++)
+        sum += view->used[age];
+    return sum;
+}
+
+/* The first tick of the sub-window `ahead` in which `cost` fits: ticks if in none of it. */
+static int64_t first_tick(const struct view *view, int ahead, int64_t cost) {
+    int64_t room = view->limit - whole_count(view, ahead) - cost, old = view->used[view->oldest - ahead];
+    int64_t first = ahead == 0 ? view->passed : 0;
+    if (room < 0) return view->ticks;
+    if (old == 0) return first;
+    return exact_max(first, view->ticks - room * view->ticks / old);
+}
+
+static int64_t view_wait(const struct moment *at, const struct view *view, int64_t cost) {
+    for (int ahead = 0; ahead <= view->oldest; ahead++) {
+        int64_t tick = first_tick(view, ahead, cost);
+        if (ahead == 0 && tick == view->passed) return 0;
+        if (tick < view->ticks)
+            return view->current + ahead * view->sub_us + tick * view->tick_us - at->now_us;
+    }
+    return view->current + (view->oldest + 1) * view->sub_us - at->now_us;
+}
+
+static int64_t wait_us(const struct moment *at, const struct algorithm_state *state, int64_t cost) {
+    struct view view = view_at(at, state);
+    return view_wait(at, &view, exact_ceil(cost, MICRO));
+}
+
+static int64_t fits_now(const struct moment *at, const struct algorithm_state *state) {
+    struct view view = view_at(at, state);
+    int64_t old = exact_ceil(view.used[view.oldest] * (view.ticks - view.passed), view.ticks);
+    int64_t left = view.limit - whole_count(&view, 0) - old;
+    return left > 0 ? left * MICRO : 0;
+}
+
+/* Keeps what still counts, apart from the current sub-window. */
+static void drop_old(const struct view *view, struct algorithm_state *state) {
+    size_t kept = 0;
+    for (size_t i = 0; i < state->count; i += PAIR) {
+        int64_t age = age_of(view, state->words[i + START]);
+        if (!view->true_state || age <= 0 || age > view->oldest) continue;
+        memmove(state->words + kept, state->words + i, PAIR * sizeof *state->words);
+        kept += PAIR;
+    }
+    state->count = kept;
+}
+
+static void take(const struct moment *at, struct algorithm_state *state, int64_t cost) {
+    struct view view = view_at(at, state);
+    drop_old(&view, state);
+    algorithm_state_reserve(state, state->count + PAIR);
+    state->words[state->count + START] = view.current;
+    state->words[state->count + COUNT] = view.used[0] + exact_ceil(cost, MICRO);
+    state->count += PAIR;
+}
+
+/* Until the newest count has aged out. */
+static int64_t ttl_us(const struct moment *at, const struct algorithm_state *state) {
+    struct view view = view_at(at, state);
+    for (int age = 0; age <= view.oldest; age++) {
+        if (view.used[age] > 0) return view.current + (view.oldest + 1 - age) * view.sub_us - at->now_us;
+    }
+    return 0;
+}
+
+const struct algorithm sliding_window_counter = {
+    .name = "sliding_window_counter",
+    .title = "Sliding window counter",
+    .summary =
+        "Counts per sub-window and lets the oldest count fade as it leaves the window: close to exact, in "
+        "little memory.",
+    .param_count = 3,
+    .params = {{.name = "limit",
+                .title = "Limit",
+                .unit = "requests per window",
+                .summary = "How many requests any window lets through, as estimated.",
+                .min = 1 * MICRO,
+                .max = 1000000000 * MICRO,
+                .fallback = 10 * MICRO,
+                .whole = true},
+               {.name = "window",
+                .title = "Window",
+                .unit = "seconds",
+                .summary = "How far back requests count.",
+                .min = MICRO / 1000,
+                .max = 31536000 * MICRO,
+                .fallback = 10 * MICRO},
+               {.name = "sub_windows",
+                .title = "Sub-windows",
+                .unit = "parts",
+                .summary = "Into how many parts the window is divided: more are more exact.",
+                .min = 1 * MICRO,
+                .max = SUB_WINDOWS_MAX * MICRO,
+                .fallback = 1 * MICRO,
+                .whole = true}},
+    .check = check,
+    .window_us = window_us,
+    .wait = wait_us,
+    .fits = fits_now,
+    .take = take,
+    .ttl = ttl_us,
+};
