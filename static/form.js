@@ -48,7 +48,8 @@ export function mountForm(el, store, announce) {
   }
 
   async function apply(version) {
-    const changes = edited().map((field) => [field.param, base.values[field.param.name], valueOf(field.text())]);
+    const { values } = store.settings; // in force as far as known; not what the fields began with, after a conflict
+    const changes = edited().map((field) => [field.param, values[field.param.name], valueOf(field.text())]);
     if (busy || changes.length === 0 || !fields.every((field) => field.check())) return;
     busy = true;
     refresh();

@@ -225,3 +225,47 @@ scenario('hostile text in keys, reasons and bodies stays text', async (world) =>
   assert.equal(await page.locator('main img, main svg, main script').count(), 0);
   assert.ok(await page.locator('*').count() < elements + 60);
 });
+
+// A bucket by the definition, tick by tick, read at random moments; the page's estimate must agree with it until the
+// bucket is read again. Runs in the page.
+async function compareEstimates(rounds) {
+  const { bucketAt, supersedes } = await import('/estimate.js');
+  const faults = [];
+  const pick = (list) => list[Math.floor(Math.random() * list.length)];
+  for (let i = 0; i < rounds; i++) {
+    const rate = pick([1, 2, 3, 7, 0.5, 0.25, 0.125]); // no fraction is hidden in `remaining` for these
+    const interval = pick([0.25, 1, 2, 10]);
+    const limit = pick([1, 2, 3, 10, 24, 100]);
+    const remaining = Math.floor(Math.random() * limit);
+    const phase = Math.random() * interval; // until the next tick
+    const ticksToOne = Math.ceil(1 / rate);
+    const at = (seconds) => {
+      const ticks = seconds < phase ? 0 : Math.floor((seconds - phase) / interval + 1e-9) + 1;
+      return Math.min(limit, remaining + Math.floor(ticks * rate + 1e-9));
+    };
+    const reading = { at: 0, sent: -5, limit, remaining, resetAfter: phase + (ticksToOne - 1) * interval, window: null, key: 'k' };
+    for (let n = 0; n < 20; n++) {
+      const now = Math.random() * 3 * (limit / rate) * interval;
+      const { tokens, estimated, nextIn, fullIn } = bucketAt(reading, { rate, interval }, now * 1000);
+      const right = tokens === at(now) && estimated === tokens - remaining
+        && (tokens === limit ? nextIn === 0 && fullIn === 0
+          : at(now + nextIn + 1e-6) > tokens && at(now + nextIn - 1e-6) === tokens
+            && at(now + fullIn + 1e-6) === limit && at(now + fullIn - 1e-6) < limit);
+      if (!right) faults.push({ rate, interval, limit, remaining, phase, now, tokens, nextIn, fullIn, right: at(now) });
+    }
+  }
+  const late = { at: 100, sent: 0, limit: 10, remaining: 0, resetAfter: 1, key: 'k' };
+  const older = { ...late, at: 120, sent: 10, remaining: 3 };
+  const refill = { rate: 1, interval: 1 };
+  const order = [supersedes(late, older, refill), supersedes(older, late, refill), supersedes({ ...older, sent: 100 }, late, refill),
+    supersedes({ ...older, limit: 20 }, late, refill), supersedes({ ...older, at: 3200 }, late, refill)];
+  return { faults: faults.slice(0, 3), order };
+}
+
+scenario('the estimate agrees with a bucket simulated tick by tick; answers may arrive in any order', async (world) => {
+  const { server } = await world.pair({ args: CALM });
+  const page = await openPage(world, server);
+  const { faults, order } = await page.evaluate(compareEstimates, 500);
+  assert.deepEqual(faults, []);
+  assert.deepEqual(order, [true, false, true, true, true]);
+});

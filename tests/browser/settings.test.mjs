@@ -155,6 +155,13 @@ scenario('a change made elsewhere in the meantime is not overwritten unasked', a
   assert.equal(await page.inputValue('#set-capacity'), '70');
   assert.ok(await part(page, 'limiter', 'outcome').isHidden());
   assert.deepEqual(await limits(server), { capacity: 70, rate: 3, interval: 100 });
+
+  await page.fill('#set-capacity', '90');
+  await server.patch({ capacity: 80 });
+  await submit(page);
+  await reads(page, 'limiter', 'outcome-text', /now version 5/);
+  await part(page, 'limiter', 'mine').click();
+  await reads(page, 'limiter', 'outcome-text', /^✓ Applied: capacity 80 → 90\. Version 6\.$/);
 });
 
 scenario('an answer under another limit brings the form up to date', async (world) => {
