@@ -32,7 +32,8 @@ const char *option_quote(const char *text, char out[OPTION_QUOTE_MAX]) {
     size_t len = 0;
     for (; text[len] && len < QUOTE_SHOWN_MAX; len++)
         out[len] = (unsigned char)text[len] < ' ' || text[len] == 0x7f ? '?' : text[len];
-    strcpy(out + len, text[len] ? "..." : "");
+    const char *end = text[len] ? "..." : "";
+    memcpy(out + len, end, strlen(end) + 1);
     return out;
 }
 
@@ -89,7 +90,7 @@ int option_set_choice(const struct option *option, const char *text, struct opti
 
 int option_set_bool_choice(const struct option *option, const char *text, struct options *options,
                            struct err *err) {
-    int value;
+    int value = 0;
     if (choose(option, text, &value, err)) return -1;
     *(bool *)field(option, options) = value != 0;
     return 0;
