@@ -24,8 +24,8 @@ struct server {
     const struct options *options;
     struct ev_loop *loop; /* the main thread's: signals and the acceptor */
     ev_signal terminate, interrupt;
-    ev_async drained;
-    atomic_uint undrained;
+    ev_async reported;       /* a worker has done what `waiting_for` counts */
+    atomic_uint waiting_for; /* workers */
     struct embedded_redis *private_redis;
     struct redis_settings redis;
     struct config_store *store;
@@ -34,6 +34,40 @@ struct server {
     size_t worker_count;
     struct listener *listener;
 };
+
+/* --- waiting for all workers
+ * ------------------------------------------------------------------------------------ */
+
+/* Any thread. */
+static void report(void *arg) {
+    struct server *server = arg;
+
+    atomic_fetch_sub(&server->waiting_for, 1);
+    ev_async_send(server->loop, &server->reported);
+}
+
+static void on_reported(struct ev_loop *loop, ev_async *watcher, int events) {
+    struct server *server = watcher->data;
+
+    (void)events;
+    if (atomic_load(&server->waiting_for) == 0) ev_break(loop, EVBREAK_ALL);
+}
+
+static void on_waited_enough(struct ev_loop *loop, ev_timer *watcher, int events) {
+    (void)watcher, (void)events;
+    ev_break(loop, EVBREAK_ALL);
+}
+
+/* The first request shall find Redis, if there is one: serve when every link is ready or has failed, or after
+ * as long as a decision may take. */
+static void wait_for_redis(struct server *server) {
+    ev_timer limit;
+
+    ev_timer_init(&limit, on_waited_enough, server->options->redis_timeout_ms / 1000.0, 0.0);
+    ev_timer_start(server->loop, &limit);
+    if (atomic_load(&server->waiting_for) > 0) ev_run(server->loop, 0);
+    ev_timer_stop(server->loop, &limit);
+}
 
 /* --- a new snapshot on all workers
  * ---------------------------------------------------------------------------- */
@@ -139,11 +173,14 @@ static int start_workers(struct server *server, struct err *err) {
         .redis = &server->redis,
         .key_prefix = options->key_prefix,
         .max_connections = (unsigned)options->max_connections,
+        .settled = report,
+        .settled_arg = server,
         .services = {.store = server->store,
                      .guard = {.admin_token = options->admin_token, .host = options->host},
                      .static_dir = options->static_dir,
                      .ratelimit_fields = options->ratelimit_fields},
     };
+    atomic_store(&server->waiting_for, (unsigned)options->threads);
     server->workers = xcalloc((size_t)options->threads, sizeof(struct worker *));
     for (int i = 0; i < options->threads && result == 0; i++) {
         struct worker *worker = worker_start(i, &server->worker_settings, first, err);
@@ -179,24 +216,14 @@ static void on_signal(struct ev_loop *loop, ev_signal *watcher, int events) {
     ev_break(loop, EVBREAK_ALL);
 }
 
-static void on_drained(struct ev_loop *loop, ev_async *watcher, int events) {
-    struct server *server = watcher->data;
-
-    (void)events;
-    if (atomic_load(&server->undrained) == 0) ev_break(loop, EVBREAK_ALL);
-}
-
 static void worker_drained(struct worker *worker, void *arg) {
-    struct server *server = arg;
-
     (void)worker;
-    atomic_fetch_sub(&server->undrained, 1);
-    ev_async_send(server->loop, &server->drained);
+    report(arg);
 }
 
 /* All workers stay until the last has answered what it had: a change in flight needs every one of them. */
 static void stop_workers(struct server *server) {
-    atomic_store(&server->undrained, (unsigned)server->worker_count);
+    atomic_store(&server->waiting_for, (unsigned)server->worker_count);
     for (size_t i = 0; i < server->worker_count; i++) {
         worker_drain(server->workers[i], STOP_GRACE_MS, worker_drained, server);
     }
@@ -211,11 +238,11 @@ static void watch_signals(struct server *server) {
     server->loop = ev_default_loop(0);
     ev_signal_init(&server->terminate, on_signal, SIGTERM);
     ev_signal_init(&server->interrupt, on_signal, SIGINT);
-    ev_async_init(&server->drained, on_drained);
-    server->drained.data = server;
+    ev_async_init(&server->reported, on_reported);
+    server->reported.data = server;
     ev_signal_start(server->loop, &server->terminate);
     ev_signal_start(server->loop, &server->interrupt);
-    ev_async_start(server->loop, &server->drained);
+    ev_async_start(server->loop, &server->reported);
 }
 
 static int start(struct server *server, struct err *err) {
@@ -226,6 +253,7 @@ static int start(struct server *server, struct err *err) {
     server->listener = listener_open(options->host, options->port, err);
     if (!server->listener || start_redis(server, err) != 0 || start_store(server, err) != 0) return -1;
     if (start_workers(server, err) != 0) return -1;
+    wait_for_redis(server);
     listener_start(server->listener, server->loop, server->workers, server->worker_count, connections);
     return 0;
 }

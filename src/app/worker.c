@@ -33,6 +33,7 @@ struct worker {
     struct http *http;
     struct redis_link *link;
     struct limiter *limiter;
+    bool settled;
     struct config *config; /* in use; services.config points here */
     ev_prepare before_sleep;
     ev_idle stay_awake; /* started while work is left that no descriptor tells of */
@@ -145,8 +146,10 @@ static void on_idle(struct ev_loop *loop, ev_idle *watcher, int events) {
 }
 
 static void on_redis_changed(void *arg, bool ready, const char *why) {
-    const struct worker *worker = arg;
+    struct worker *worker = arg;
 
+    if (!worker->settled) worker->settings->settled(worker->settings->settled_arg);
+    worker->settled = true;
     if (worker->index != 0) return; /* one of the workers speaks for the process */
     if (ready)
         log_info("Redis is ready");

@@ -17,6 +17,9 @@ struct worker_settings { /* outlives the worker */
     const char *key_prefix;
     struct services services; /* limiter and config are filled by the worker */
     unsigned max_connections;
+    void (*settled)(
+        void *arg); /* called once a worker, on its thread, when its Redis link is ready or has failed */
+    void *settled_arg;
 };
 
 /* Makes the worker and starts its thread. `first` is referenced. NULL with words if it cannot start. */

@@ -17,26 +17,54 @@ static const size_t CONNECTION_MEMORY = 8 * 1024;
 static const unsigned IDLE_SECONDS = 60;
 enum { RUNS_A_TURN = 16 };
 
-static void on_connection(void *arg, struct MHD_Connection *connection, void **context,
-                          enum MHD_ConnectionNotificationCode what) {
-    struct http *http = arg;
+static void connection_opened(struct http *http, struct MHD_Connection *connection, void **context) {
+    struct http_connection *c = xcalloc(1, sizeof *c);
+
+    c->fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    c->settled = true; /* nothing was read yet: microhttpd will be told of an end */
+    c->next = http->open;
+    if (http->open) http->open->prev = c;
+    http->open = c;
+    *context = c;
+}
+
+static void connection_closed(struct http *http, void **context) {
     struct http_connection *c = *context;
 
-    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        *context = xcalloc(1, sizeof *c);
-        return;
-    }
-    if (c && c->linger) {
-        const union MHD_ConnectionInfo *info =
-            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        int copy =
-            info ? dup(info->connect_fd) : -1; /* microhttpd closes its own; ours keeps the socket alive */
+    if (c->linger) {
+        int copy = dup(c->fd); /* microhttpd closes its own; ours keeps the socket alive */
 
         if (copy >= 0) linger_close(http->loop, copy);
     }
+    if (c->prev)
+        c->prev->next = c->next;
+    else
+        http->open = c->next;
+    if (c->next) c->next->prev = c->prev;
     free(c);
     *context = NULL;
     atomic_fetch_sub(&http->connections, 1);
+}
+
+static void on_connection(void *arg, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode what) {
+    if (what == MHD_CONNECTION_NOTIFY_STARTED)
+        connection_opened(arg, connection, context);
+    else
+        connection_closed(arg, context);
+}
+
+/* A client that sends its request and its end at once is one event, of which microhttpd reads the request
+ * only: it would keep the connection until the idle time-out. So each connection that became idle is looked
+ * at once. */
+static void notice_closed(struct http *http) {
+    for (struct http_connection *c = http->open; c; c = c->next) {
+        char byte;
+
+        if (c->busy || c->settled) continue;
+        c->settled = true;
+        if (recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) shutdown(c->fd, SHUT_RD); /* a new event */
+    }
 }
 
 __attribute__((format(printf, 2, 0))) static void on_mhd_log(void *arg, const char *fmt, va_list args) {
@@ -59,6 +87,7 @@ static void on_tick(struct ev_loop *loop, ev_timer *watcher, int events) {
     struct http *http = watcher->data;
 
     (void)loop, (void)events;
+    notice_closed(http);
     http->dirty = true;
 }
 

@@ -42,6 +42,7 @@ struct request {
     const char *method_name; /* as sent */
     struct uri uri;
     struct buf body;
+    bool body_ignored; /* set by the headers callback: a body is counted, and nothing of it kept */
     const struct sockaddr *peer;
     const char *client_ip;     /* canonical text of the client's address (limit keys) */
     const struct route *route; /* NULL if no route covers it */

@@ -20,6 +20,7 @@ struct http {
     bool draining;
     unsigned in_flight;
     struct http_request *suspended; /* list: waiting for an answer from elsewhere */
+    struct http_connection *open;   /* list */
     atomic_uint connections;
 };
 
@@ -40,6 +41,7 @@ struct http_request {
     bool target_bad;
     struct MHD_Response *response; /* made, not yet queued */
     unsigned status;
+    size_t body_seen; /* bytes */
     size_t header_count;
     struct {
         const char *name;
@@ -51,6 +53,10 @@ struct http_request {
 
 /* One connection; microhttpd keeps it as the socket's context. */
 struct http_connection {
+    struct http_connection *next, *prev; /* http->open */
+    int fd;
+    bool busy;    /* a request is being answered */
+    bool settled; /* looked at since it became idle */
     bool linger; /* answered without reading all of the body: close without losing the answer */
 };
 

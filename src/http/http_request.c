@@ -44,14 +44,23 @@ void *http_request_begin(void *http, const char *target, struct MHD_Connection *
     return r;
 }
 
+static struct http_connection *connection_of(struct MHD_Connection *connection) {
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
 void http_request_end(void *http, struct MHD_Connection *connection, void **state,
                       enum MHD_RequestTerminationCode how) {
     struct http_request *r = *state;
 
-    (void)http, (void)connection, (void)how;
+    (void)http, (void)how;
     if (!r) return;
     *state = NULL;
-    if (r->phase != PHASE_NEW) r->http->in_flight--;
+    if (r->phase != PHASE_NEW) {
+        struct http_connection *c = connection_of(connection);
+
+        r->http->in_flight--;
+        c->busy = c->settled = false;
+    }
     if (r->response) MHD_destroy_response(r->response);
     for (size_t i = 0; i < r->header_count; i++)
         free(r->headers[i].value);
@@ -95,10 +104,7 @@ static enum MHD_Result queue(struct http_request *r) {
 }
 
 static void linger(struct http_request *r) {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-
-    if (info && info->socket_context) ((struct http_connection *)info->socket_context)->linger = true;
+    connection_of(r->connection)->linger = true;
 }
 
 /* How many bytes of body are announced; SIZE_MAX when chunked. What is not a number microhttpd has refused.
@@ -129,6 +135,7 @@ static enum MHD_Result on_headers(struct http_request *r, const char *method) {
 
     r->phase = PHASE_BODY;
     r->http->in_flight++;
+    connection_of(r->connection)->busy = true;
     r->pub.services = r->http->services;
     r->pub.config = config_ref(*r->http->services->config);
     r->pub.method_name = method;
@@ -164,8 +171,9 @@ static enum MHD_Result on_body(struct http_request *r, const char *data, size_t 
 
     *len = 0;
     if (r->response) return MHD_YES; /* refused already, reading to keep the connection */
-    if (n > r->pub.body.max - r->pub.body.len) return refuse_body(r);
-    buf_add(&r->pub.body, data, n);
+    if (n > r->pub.body.max - r->body_seen) return refuse_body(r);
+    r->body_seen += n;
+    if (!r->pub.body_ignored) buf_add(&r->pub.body, data, n);
     return MHD_YES;
 }
 

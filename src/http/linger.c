@@ -9,11 +9,15 @@
 
 #include "base/xmalloc.h"
 
+/* What is read and dropped while the answer travels. More is left to TCP's flow control: a peer that only
+ * writes gets no further. */
+enum { DROP_MAX = 256 * 1024 };
 static const double LINGER_SECONDS = 2.0;
 
 struct linger_socket {
     ev_io readable;
     ev_timer deadline;
+    size_t dropped;
 };
 
 static void finish(struct ev_loop *loop, struct linger_socket *socket) {
@@ -24,12 +28,18 @@ static void finish(struct ev_loop *loop, struct linger_socket *socket) {
 }
 
 static void on_readable(struct ev_loop *loop, ev_io *watcher, int events) {
-    char dropped[16384];
-    ssize_t n = recv(watcher->fd, dropped, sizeof dropped, MSG_DONTWAIT);
+    struct linger_socket *socket = watcher->data;
+    char bytes[16384];
+    ssize_t n = recv(watcher->fd, bytes, sizeof bytes, MSG_DONTWAIT);
 
     (void)events;
-    if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR))) return;
-    finish(loop, watcher->data);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n <= 0) {
+        finish(loop, socket);
+        return;
+    }
+    socket->dropped += (size_t)n;
+    if (socket->dropped > DROP_MAX) ev_io_stop(loop, watcher);
 }
 
 static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events) {

@@ -151,6 +151,7 @@ size_t route_headers(struct request *request) {
         refuse_unknown(request);
         return IGNORED_BODY;
     }
+    request->body_ignored = route->media == MEDIA_ANY;
     if (route->guarded && !guard_check(request)) return route->body_max;
     if (request->method == HTTP_OPTIONS) {
         answer_options(request, route->methods);
