@@ -188,7 +188,7 @@ async function pour(world, server, head, block) {
 }
 
 scenario('case ADM-19: an oversized body gets 413 as soon as the limit is passed, and nobody else waits', async (world) => {
-  const { server } = await world.pair();
+  const { server } = await world.pair({ args: bucket(10, 1, 600) });
   const before = (await server.request('/admin/config')).text;
   const memory = server.residentKiB;
   const announced = (length) => rawExchange(server.port, `${HEAD}Content-Length: ${length}\r\n\r\n`, { ms: 3000 });

@@ -31,7 +31,8 @@ async function germanLocale(world) {
   const directory = world.directory();
   const made = await run('localedef', ['-i', 'de_DE', '-f', 'UTF-8', join(directory, 'de_DE.UTF-8')], {}, 30000);
   assert.equal(made.code, 0, made.stderr);
-  const env = { LANG: 'de_DE.UTF-8', LC_ALL: 'de_DE.UTF-8', LOCPATH: directory };
+  // glibc itself loses 44 bytes when it reads LOCPATH; every other test looks for leaks.
+  const env = { LANG: 'de_DE.UTF-8', LC_ALL: 'de_DE.UTF-8', LOCPATH: directory, ASAN_OPTIONS: 'detect_leaks=0' };
   const comma = await run('bash', ['-c', 'printf %.1f 1,5'], { env: { ...process.env, ...env } });
   assert.equal(comma.stdout, '1,5', 'the locale has a decimal comma');
   return env;
