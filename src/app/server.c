@@ -26,6 +26,7 @@ struct server {
     ev_signal terminate, interrupt;
     ev_async reported;       /* a worker has done what `waiting_for` counts */
     atomic_uint waiting_for; /* workers */
+    bool waiting;
     struct embedded_redis *private_redis;
     struct redis_settings redis;
     struct config_store *store;
@@ -50,7 +51,14 @@ static void on_reported(struct ev_loop *loop, ev_async *watcher, int events) {
     struct server *server = watcher->data;
 
     (void)events;
-    if (atomic_load(&server->waiting_for) == 0) ev_break(loop, EVBREAK_ALL);
+    if (server->waiting && atomic_load(&server->waiting_for) == 0) ev_break(loop, EVBREAK_ALL);
+}
+
+/* Runs the loop until every worker has reported, or somebody else ends it. */
+static void wait_for_workers(struct server *server) {
+    server->waiting = true;
+    if (atomic_load(&server->waiting_for) > 0) ev_run(server->loop, 0);
+    server->waiting = false; /* a report may still be on its way, and must not end the loop once more */
 }
 
 static void on_waited_enough(struct ev_loop *loop, ev_timer *watcher, int events) {
@@ -65,7 +73,7 @@ static void wait_for_redis(struct server *server) {
 
     ev_timer_init(&limit, on_waited_enough, server->options->redis_timeout_ms / 1000.0, 0.0);
     ev_timer_start(server->loop, &limit);
-    if (atomic_load(&server->waiting_for) > 0) ev_run(server->loop, 0);
+    wait_for_workers(server);
     ev_timer_stop(server->loop, &limit);
 }
 
@@ -227,7 +235,7 @@ static void stop_workers(struct server *server) {
     for (size_t i = 0; i < server->worker_count; i++) {
         worker_drain(server->workers[i], STOP_GRACE_MS, worker_drained, server);
     }
-    if (server->worker_count > 0) ev_run(server->loop, 0);
+    wait_for_workers(server);
     for (size_t i = 0; i < server->worker_count; i++)
         worker_finish(server->workers[i]);
     free(server->workers);
