@@ -18,14 +18,6 @@
 
 enum { READY_TRIES = 1000, WORDS_MAX = 16 };
 
-/* A failed test ends without its teardown. */
-static struct private_redis *live;
-static pid_t owner;
-
-static void stop_live(void) {
-    if (live && owner == getpid()) private_redis_stop(live);
-}
-
 static void give_up(const char *what) {
     fprintf(stderr, "private redis-server: %s: %s\n", what, strerror(errno));
     exit(1);
@@ -85,9 +77,6 @@ void private_redis_restart(struct private_redis *redis) {
 
 void private_redis_start(struct private_redis *redis, const char *password, int with_port) {
     memset(redis, 0, sizeof *redis);
-    if (!owner) atexit(stop_live);
-    live = redis;
-    owner = getpid();
     redis->password = password;
     redis->port = with_port ? free_port() : 0;
     snprintf(redis->dir, sizeof redis->dir, "/tmp/rl-test-XXXXXX");
@@ -107,7 +96,6 @@ void private_redis_kill(struct private_redis *redis) {
 void private_redis_stop(struct private_redis *redis) {
     private_redis_kill(redis);
     rmdir(redis->dir);
-    if (live == redis) live = NULL;
 }
 
 long long private_redis_do(struct private_redis *redis, const char *word, ...) {
