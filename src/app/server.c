@@ -27,6 +27,7 @@ struct server {
     ev_async reported;       /* a worker has done what `waiting_for` counts */
     atomic_uint waiting_for; /* workers */
     bool waiting;
+    bool stop_asked; /* by a signal, which may come before all has started */
     struct embedded_redis *private_redis;
     struct redis_settings redis;
     struct config_store *store;
@@ -220,7 +221,10 @@ static void print_address(const struct server *server) {
  * ------------------------------------------------------------------------------------------------------- */
 
 static void on_signal(struct ev_loop *loop, ev_signal *watcher, int events) {
-    (void)watcher, (void)events;
+    struct server *server = watcher->data;
+
+    (void)events;
+    server->stop_asked = true;
     ev_break(loop, EVBREAK_ALL);
 }
 
@@ -247,7 +251,7 @@ static void watch_signals(struct server *server) {
     ev_signal_init(&server->terminate, on_signal, SIGTERM);
     ev_signal_init(&server->interrupt, on_signal, SIGINT);
     ev_async_init(&server->reported, on_reported);
-    server->reported.data = server;
+    server->reported.data = server->terminate.data = server->interrupt.data = server;
     ev_signal_start(server->loop, &server->terminate);
     ev_signal_start(server->loop, &server->interrupt);
     ev_async_start(server->loop, &server->reported);
@@ -276,7 +280,7 @@ int server_run(const struct options *options) {
     watch_signals(&server);
     if (start(&server, &err) == 0) {
         print_address(&server);
-        ev_run(server.loop, 0);
+        if (!server.stop_asked) ev_run(server.loop, 0);
         log_info("stopping");
         listener_stop(server.listener);
         status = 0;
