@@ -61,7 +61,8 @@ end
 local function stored_number(text, scale, lowest, highest)
     local value = tonumber(text)
     if not value then return nil end
-    value = floor(value * scale + 0.5)
+    value = value * scale
+    value = floor(value) + (value % 1 >= 0.5 and 1 or 0)  -- adding 0.5 itself would round above 2^52
     if value >= lowest and value <= highest then return value end  -- never true of nan
     return nil
 end

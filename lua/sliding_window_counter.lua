@@ -45,25 +45,25 @@ function algorithms.sliding_window_counter(key, limit, window, sub_windows)
         end
     end
 
-    -- What counts whole when the clock is `ahead` sub-windows further.
-    local function whole_count(ahead)
+    local function whole_count()
         local sum = 0
-        for age = 0, sub_windows - 1 - ahead do sum = sum + used[age] end
+        for age = 0, sub_windows - 1 do sum = sum + used[age] end
         return sum
     end
 
     -- Walks forward, a sub-window at a time, to the first tick at which
     --   (whole + cost) * ticks + old * (ticks - tick) <= limit * ticks
     local function wait(cost)
-        cost = ceil(cost / UNIT)
+        local room = limit - ceil(cost / UNIT) - whole_count()
         for ahead = 0, sub_windows do
-            local room, old = limit - whole_count(ahead) - cost, used[sub_windows - ahead]
+            local old = used[sub_windows - ahead]
             if room >= 0 then
                 local first = ahead == 0 and passed or 0
                 if old > 0 then first = max(first, ticks - floor(room * ticks / old)) end
                 if ahead == 0 and first == passed then return 0 end
                 if first < ticks then return current + ahead * sub + first * tick - now end
             end
+            room = room + (used[sub_windows - 1 - ahead] or 0)  -- the next to be only in part inside
         end
         return current + (sub_windows + 1) * sub - now
     end
@@ -80,7 +80,7 @@ function algorithms.sliding_window_counter(key, limit, window, sub_windows)
         wait = wait,
         fits = function()
             local old = ceil(used[sub_windows] * (ticks - passed) / ticks)
-            return max(0, limit - whole_count(0) - old) * UNIT
+            return max(0, limit - whole_count() - old) * UNIT
         end,
         take = function(cost)
             used[0] = used[0] + ceil(cost / UNIT)

@@ -77,29 +77,30 @@ static struct view view_at(const struct moment *at, const struct algorithm_state
     return view;
 }
 
-/* What counts whole when the clock is `ahead` sub-windows further. */
-static int64_t whole_count(const struct view *view, int ahead) {
+static int64_t whole_count(const struct view *view) {
     int64_t sum = 0;
-    for (int age = 0; age < view->oldest - ahead; age++)
+    for (int age = 0; age < view->oldest; age++)
         sum += view->used[age];
     return sum;
 }
 
-/* The first tick of the sub-window `ahead` in which `cost` fits: ticks if in none of it. */
-static int64_t first_tick(const struct view *view, int ahead, int64_t cost) {
-    int64_t room = view->limit - whole_count(view, ahead) - cost, old = view->used[view->oldest - ahead];
-    int64_t first = ahead == 0 ? view->passed : 0;
+/* From tick `first` of a sub-window on, the first at which the weight of `old` is within `room`: ticks if
+ * none. */
+static int64_t first_tick(const struct view *view, int64_t first, int64_t room, int64_t old) {
     if (room < 0) return view->ticks;
-    if (old == 0) return first;
-    return exact_max(first, view->ticks - room * view->ticks / old);
+    return old == 0 ? first : exact_max(first, view->ticks - room * view->ticks / old);
 }
 
+/* Walks forward, a sub-window at a time. */
 static int64_t view_wait(const struct moment *at, const struct view *view, int64_t cost) {
+    int64_t room = view->limit - whole_count(view) - cost;
     for (int ahead = 0; ahead <= view->oldest; ahead++) {
-        int64_t tick = first_tick(view, ahead, cost);
-        if (ahead == 0 && tick == view->passed) return 0;
+        int64_t first = ahead == 0 ? view->passed : 0;
+        int64_t tick = first_tick(view, first, room, view->used[view->oldest - ahead]);
+        if (ahead == 0 && tick == first) return 0;
         if (tick < view->ticks)
             return view->current + ahead * view->sub_us + tick * view->tick_us - at->now_us;
+        if (ahead < view->oldest) room += view->used[view->oldest - 1 - ahead];
     }
     return view->current + (view->oldest + 1) * view->sub_us - at->now_us;
 }
@@ -112,7 +113,7 @@ static int64_t wait_us(const struct moment *at, const struct algorithm_state *st
 static int64_t fits_now(const struct moment *at, const struct algorithm_state *state) {
     struct view view = view_at(at, state);
     int64_t old = exact_ceil(view.used[view.oldest] * (view.ticks - view.passed), view.ticks);
-    int64_t left = view.limit - whole_count(&view, 0) - old;
+    int64_t left = view.limit - whole_count(&view) - old;
     return left > 0 ? left * MICRO : 0;
 }
 
