@@ -20,13 +20,18 @@
 
 enum { STOP_GRACE_MS = 5000, SPARE_DESCRIPTORS = 256 };
 
+/* Something that every worker does once. */
+struct tally {
+    struct server *server;
+    atomic_uint missing; /* workers that have not done it */
+};
+
 struct server {
     const struct options *options;
     struct ev_loop *loop; /* the main thread's: signals and the acceptor */
     ev_signal terminate, interrupt;
-    ev_async reported;       /* a worker has done what `waiting_for` counts */
-    atomic_uint waiting_for; /* workers */
-    bool waiting;
+    ev_async reported; /* a worker has reported to a tally */
+    struct tally settled, drained, *awaited;
     bool stop_asked; /* by a signal, which may come before all has started */
     struct embedded_redis *private_redis;
     struct redis_settings redis;
@@ -37,29 +42,33 @@ struct server {
     struct listener *listener;
 };
 
-/* --- waiting for all workers
- * ------------------------------------------------------------------------------------ */
+/* --- waiting for all workers ------------------------------------------------------------------------- */
 
 /* Any thread. */
-static void report(void *arg) {
-    struct server *server = arg;
+static void tally_report(void *arg) {
+    struct tally *tally = arg;
 
-    atomic_fetch_sub(&server->waiting_for, 1);
-    ev_async_send(server->loop, &server->reported);
+    atomic_fetch_sub(&tally->missing, 1);
+    ev_async_send(tally->server->loop, &tally->server->reported);
+}
+
+static void tally_begin(struct tally *tally, struct server *server, size_t workers) {
+    tally->server = server;
+    atomic_store(&tally->missing, (unsigned)workers);
 }
 
 static void on_reported(struct ev_loop *loop, ev_async *watcher, int events) {
     struct server *server = watcher->data;
 
     (void)events;
-    if (server->waiting && atomic_load(&server->waiting_for) == 0) ev_break(loop, EVBREAK_ALL);
+    if (server->awaited && atomic_load(&server->awaited->missing) == 0) ev_break(loop, EVBREAK_ALL);
 }
 
-/* Runs the loop until every worker has reported, or somebody else ends it. */
-static void wait_for_workers(struct server *server) {
-    server->waiting = true;
-    if (atomic_load(&server->waiting_for) > 0) ev_run(server->loop, 0);
-    server->waiting = false; /* a report may still be on its way, and must not end the loop once more */
+/* Runs the loop until every worker has reported, or something else ends it. */
+static void tally_wait(struct tally *tally) {
+    tally->server->awaited = tally;
+    if (atomic_load(&tally->missing) > 0) ev_run(tally->server->loop, 0);
+    tally->server->awaited = NULL;
 }
 
 static void on_waited_enough(struct ev_loop *loop, ev_timer *watcher, int events) {
@@ -74,7 +83,7 @@ static void wait_for_redis(struct server *server) {
 
     ev_timer_init(&limit, on_waited_enough, server->options->redis_timeout_ms / 1000.0, 0.0);
     ev_timer_start(server->loop, &limit);
-    wait_for_workers(server);
+    tally_wait(&server->settled);
     ev_timer_stop(server->loop, &limit);
 }
 
@@ -182,14 +191,14 @@ static int start_workers(struct server *server, struct err *err) {
         .redis = &server->redis,
         .key_prefix = options->key_prefix,
         .max_connections = (unsigned)options->max_connections,
-        .settled = report,
-        .settled_arg = server,
+        .settled = tally_report,
+        .settled_arg = &server->settled,
         .services = {.store = server->store,
                      .guard = {.admin_token = options->admin_token, .host = options->host},
                      .static_dir = options->static_dir,
                      .ratelimit_fields = options->ratelimit_fields},
     };
-    atomic_store(&server->waiting_for, (unsigned)options->threads);
+    tally_begin(&server->settled, server, (size_t)options->threads);
     server->workers = xcalloc((size_t)options->threads, sizeof(struct worker *));
     for (int i = 0; i < options->threads && result == 0; i++) {
         struct worker *worker = worker_start(i, &server->worker_settings, first, err);
@@ -230,16 +239,16 @@ static void on_signal(struct ev_loop *loop, ev_signal *watcher, int events) {
 
 static void worker_drained(struct worker *worker, void *arg) {
     (void)worker;
-    report(arg);
+    tally_report(arg);
 }
 
 /* All workers stay until the last has answered what it had: a change in flight needs every one of them. */
 static void stop_workers(struct server *server) {
-    atomic_store(&server->waiting_for, (unsigned)server->worker_count);
+    tally_begin(&server->drained, server, server->worker_count);
     for (size_t i = 0; i < server->worker_count; i++) {
-        worker_drain(server->workers[i], STOP_GRACE_MS, worker_drained, server);
+        worker_drain(server->workers[i], STOP_GRACE_MS, worker_drained, &server->drained);
     }
-    wait_for_workers(server);
+    tally_wait(&server->drained);
     for (size_t i = 0; i < server->worker_count; i++)
         worker_finish(server->workers[i]);
     free(server->workers);
