@@ -35,11 +35,12 @@ scenario('eleven requests: ten pass, the eleventh waits a second, and then exact
 
 scenario('the first request after the start-up line is decided by Redis, on every worker', async (world) => {
   const redis = await world.redis();
-  for (let i = 0; i < 5; i++) {
+  for (let i = 0; i < 10; i++) {
     const server = await world.server({ redis, threads: 4 });
     const responses = await Promise.all(lanesOf(server, 8).map((agent) => server.hit(`k${i}`, {}, { agent })));
     assert.deepEqual(responses.map((r) => r.json.source), Array(8).fill('redis'));
   }
+  for (const { child } of world.servers) assert.ok(child.running, 'and it goes on serving');
 });
 
 scenario('two servers on one Redis share the count', async (world) => {
