@@ -10,8 +10,10 @@
 
 enum { REDIS_DB_MAX = 1000000, SOCKET_PATH_MAX = 107, USER_MAX = 256, PREFIX_MAX = 64 };
 
-static const struct option_word on_redis_errors[] = {
-    {"open", ON_REDIS_ERROR_OPEN}, {"closed", ON_REDIS_ERROR_CLOSED}, {NULL, 0}};
+static const struct option_word on_redis_errors[] = {{"local", ON_REDIS_ERROR_LOCAL},
+                                                     {"open", ON_REDIS_ERROR_OPEN},
+                                                     {"closed", ON_REDIS_ERROR_CLOSED},
+                                                     {NULL, 0}};
 static const struct option_word ratelimit_fields[] = {{"draft-11", true}, {"off", false}, {NULL, 0}};
 static const struct option_word log_formats[] = {{"text", false}, {"json", true}, {NULL, 0}};
 static const struct option_word log_levels[] = {
@@ -119,11 +121,13 @@ static const struct option first_rows[] = {
 static const struct option last_rows[] = {
     {.name = "on-redis-error",
      .argument = "MODE",
-     .fallback = "open",
+     .fallback = "local",
      .set = option_set_choice,
      .field = FIELD(on_redis_error),
      .words = on_redis_errors,
-     .summary = "While Redis is away: let requests through (open) or answer 503 (closed)."},
+     .summary = "While Redis is away: limit by this process alone (local), let requests through (open) or "
+                "answer 503 "
+                "(closed)."},
     {.section = "Serving",
      .name = "admin-token-file",
      .argument = "FILE",

@@ -36,6 +36,7 @@ struct server {
     struct embedded_redis *private_redis;
     struct redis_settings redis;
     struct config_store *store;
+    struct local_limiter *local;
     struct worker_settings worker_settings;
     struct worker **workers;
     size_t worker_count;
@@ -187,8 +188,10 @@ static int start_workers(struct server *server, struct err *err) {
     struct config *first = config_store_current(server->store);
     int result = 0;
 
+    server->local = local_limiter_new(LOCAL_KEYS_MAX, LOCAL_BYTES_MAX);
     server->worker_settings = (struct worker_settings){
         .redis = &server->redis,
+        .local = server->local,
         .key_prefix = options->key_prefix,
         .max_connections = (unsigned)options->max_connections,
         .settled = tally_report,
@@ -298,6 +301,7 @@ int server_run(const struct options *options) {
     }
     stop_workers(&server);
     listener_free(server.listener);
+    local_limiter_free(server.local);
     config_store_free(server.store);
     embedded_redis_stop(server.private_redis);
     ev_loop_destroy(server.loop);

@@ -229,7 +229,7 @@ static void start_services(struct worker *worker) {
 
     worker->link =
         redis_link_new(worker->loop, worker->settings->redis, scripts, 1, on_redis_changed, worker);
-    worker->limiter = limiter_new(worker->link, worker->settings->key_prefix);
+    worker->limiter = limiter_new(worker->link, worker->settings->local, worker->settings->key_prefix);
     worker->services = worker->settings->services;
     worker->services.limiter = worker->limiter;
     worker->services.config = &worker->config;

@@ -14,6 +14,7 @@ struct worker;
 
 struct worker_settings { /* outlives the worker */
     const struct redis_settings *redis;
+    struct local_limiter *local; /* the process's: decides when Redis does not */
     const char *key_prefix;
     struct services services; /* limiter and config are filled by the worker */
     unsigned max_connections;

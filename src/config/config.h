@@ -34,7 +34,7 @@ struct config_refusal {
 /* A document is {"policies":{NAME:{...},...}} and always has the policy `default`. Of a policy every member
  * may be left out and then has its default: paths (["/api"] of `default`, [] of others), key ("ip:{ip}"),
  * algorithm ("token_bucket"), the algorithm's parameters, cost (1), on_limit ("reject"), on_redis_error
- * ("open"). Unknown members are refused. Numbers are taken exactly as written or refused. "version" may stand
+ * ("local"). Unknown members are refused. Numbers are taken exactly as written or refused. "version" may stand
  * beside "policies", as GET shows it.
  *
  * Builds a snapshot from a document, with one reference for the caller; "version" in it is not used. NULL and

@@ -182,7 +182,7 @@ static void write_cost(struct json_out *json, const struct member *member, const
 /* --- one word of several; the first is the default --- */
 
 static const char *const on_limit_words[] = {"reject", NULL};
-static const char *const on_redis_error_words[] = {"open", "closed", NULL};
+static const char *const on_redis_error_words[] = {"local", "open", "closed", NULL};
 
 /* The word that `value` is (NULL: the default). NULL when refused. */
 static const char *read_word(struct reading *r, const struct member *member, const cJSON *value,

@@ -21,6 +21,7 @@ enum {
     REPLY_HEAD = 3, /* time, admitted, due */
     REPLY_PER_LIMIT = 4,
     TEXT_MAX = 16 * 1024,
+    TAG_MAX = LOCAL_KEY_TEXT_MAX,
     SPARE_MAX = 4096,
     COMPLAIN_EVERY_US = 10000000
 };
@@ -37,10 +38,14 @@ struct pending {
     limiter_done *done;
     void *arg;
     int64_t cost;
+    enum limiter_mode mode;
+    size_t tag_len;
+    char tag[TAG_MAX]; /* "{key}" as Redis has it, for the case that Redis does not decide */
 };
 
 struct limiter {
     struct redis_link *link;
+    struct local_limiter *local;
     const char *key_prefix;
     SLIST_HEAD(, pending) spare;
     int spare_count;
@@ -50,9 +55,10 @@ struct limiter {
     int64_t complain_after_us; /* monotonic */
 };
 
-struct limiter *limiter_new(struct redis_link *link, const char *key_prefix) {
+struct limiter *limiter_new(struct redis_link *link, struct local_limiter *local, const char *key_prefix) {
     struct limiter *limiter = xcalloc(1, sizeof *limiter);
     limiter->link = link;
+    limiter->local = local;
     limiter->key_prefix = key_prefix;
     limiter->text = (struct buf)BUF_INIT(TEXT_MAX);
     SLIST_INIT(&limiter->spare);
@@ -120,6 +126,10 @@ static void add_keys(struct limiter *limiter, const struct policy *policy, const
     }
 }
 
+static int64_t longest_delay(const struct policy *policy) {
+    return policy->on_limit == ON_LIMIT_DELAY ? policy->max_delay_us : 0;
+}
+
 static void build(struct limiter *limiter, const struct policy *policy, const char *key, size_t key_len,
                   int64_t cost, enum limiter_mode mode) {
     static const char *const modes[] = {
@@ -130,7 +140,7 @@ static void build(struct limiter *limiter, const struct policy *policy, const ch
     add_keys(limiter, policy, key, key_len);
     add_int(limiter, cost * MICRO);
     add_text(limiter, modes[mode]);
-    add_int(limiter, policy->on_limit == ON_LIMIT_DELAY ? policy->max_delay_us : 0);
+    add_int(limiter, longest_delay(policy));
     for (size_t i = 0; i < policy->limit_count; i++) {
         add_text(limiter, policy->limits[i].algorithm->name);
         for (size_t p = 0; p < PARAMS_MAX; p++)
@@ -169,18 +179,29 @@ static bool read_reply(const struct policy *policy, const struct redis_value *va
     decision->outcome = admitted ? DECISION_ALLOWED : DECISION_DENIED;
     decision->delayed_us = admitted ? due : 0;
     decision->binding = decision_binding(decision->limits, decision->count, !admitted);
-    if (!admitted && policy->on_limit == ON_LIMIT_SHADOW) {
-        decision->outcome = DECISION_ALLOWED;
-        decision->shadow_denied = true;
-    }
     return true;
 }
 
+static void decide_here(const struct pending *pending, struct decision *decision) {
+    struct local_limiter *local = pending->limiter->local;
+    const struct local_request request = {.now_us =
+                                              local_limiter_now(local, clock_wall_us(), clock_mono_us()),
+                                          .cost = pending->cost,
+                                          .max_delay_us = longest_delay(pending->policy),
+                                          .take = pending->mode == LIMITER_TAKE};
+    local_limiter_decide(local, pending->policy, pending->tag, pending->tag_len, &request, decision);
+}
+
 /* Redis gave no decision: the policy says what that means. */
-static void decide_without(const struct policy *policy, int64_t cost, struct decision *decision) {
-    bool closed = policy->on_redis_error == ON_REDIS_ERROR_CLOSED;
-    *decision = (struct decision){
-        .outcome = closed ? DECISION_UNAVAILABLE : DECISION_ALLOWED, .source = SOURCE_NONE, .cost = cost};
+static void decide_without(const struct pending *pending, struct decision *decision) {
+    bool closed = pending->policy->on_redis_error == ON_REDIS_ERROR_CLOSED;
+    if (pending->policy->on_redis_error == ON_REDIS_ERROR_LOCAL) {
+        decide_here(pending, decision);
+        return;
+    }
+    *decision = (struct decision){.outcome = closed ? DECISION_UNAVAILABLE : DECISION_ALLOWED,
+                                  .source = SOURCE_NONE,
+                                  .cost = pending->cost};
 }
 
 /* Redis is there and does not decide (no permission, no memory, read-only ...): somebody has to see to it, so
@@ -192,24 +213,50 @@ static void complain(struct limiter *limiter, const char *error) {
     log_warn("Redis does not decide: %s", error ? error : "a reply that is not the script's");
 }
 
+/* on_limit "shadow": told, and let through. */
+static void apply_shadow(const struct policy *policy, struct decision *decision) {
+    if (policy->on_limit != ON_LIMIT_SHADOW || decision->outcome != DECISION_DENIED) return;
+    decision->outcome = DECISION_ALLOWED;
+    decision->shadow_denied = true;
+}
+
 static void on_reply(void *arg, enum redis_status status, const struct redis_value *value,
                      const char *error) {
-    struct pending pending = *(struct pending *)arg; /* its memory may serve the next decision */
-    struct decision decision = {.cost = pending.cost};
-    pending_free(pending.limiter, arg);
-    bool decided = status == REDIS_OK && read_reply(pending.policy, value, &decision);
-    if (!decided) {
-        if (status == REDIS_OK || status == REDIS_ERROR) complain(pending.limiter, error);
-        decide_without(pending.policy, pending.cost, &decision);
+    struct pending *pending = arg;
+    struct limiter *limiter = pending->limiter;
+    struct decision decision = {.cost = pending->cost};
+    if (status == REDIS_OK && read_reply(pending->policy, value, &decision)) {
+        local_limiter_rest(limiter->local);
+    } else {
+        if (status == REDIS_OK || status == REDIS_ERROR) complain(limiter, error);
+        decide_without(pending, &decision);
     }
-    pending.done(pending.arg, &decision);
+    apply_shadow(pending->policy, &decision);
+    limiter_done *done = pending->done;
+    void *done_arg = pending->arg;
+    pending_free(limiter, pending); /* its memory may serve the next decision, which `done` may ask for */
+    done(done_arg, &decision);
+}
+
+/* The end of the first key, from '{' on, is what tells clients of one limit apart. */
+static void keep_tag(struct pending *pending, const struct limiter *limiter, const struct policy *policy) {
+    size_t head = strlen(limiter->key_prefix) + strlen(policy->name) + strlen(policy->limits[0].name) + 2;
+    size_t len = limiter->starts[1] > head ? limiter->starts[1] - head : 0;
+    pending->tag_len = len < TAG_MAX ? len : TAG_MAX;
+    if (len > 0) memcpy(pending->tag, limiter->text.data + head, pending->tag_len);
 }
 
 void limiter_decide(struct limiter *limiter, const struct policy *policy, const char *key, size_t key_len,
                     int64_t cost, enum limiter_mode mode, limiter_done *done, void *arg) {
     struct pending *pending = pending_new(limiter);
-    *pending = (struct pending){.limiter = limiter, .policy = policy, .done = done, .arg = arg, .cost = cost};
+    pending->limiter = limiter;
+    pending->policy = policy;
+    pending->done = done;
+    pending->arg = arg;
+    pending->cost = cost;
+    pending->mode = mode;
     build(limiter, policy, key, key_len, cost, mode);
+    keep_tag(pending, limiter, policy);
     if (limiter->text.overflow) { /* only a prefix of absurd length gets here */
         on_reply(pending, REDIS_NOT_READY, NULL, NULL);
         return;

@@ -1,5 +1,5 @@
-/* From policy, key and cost to a decision: builds the script's arguments, reads its reply, and answers by the policy's
- * failure mode when Redis does not. One a worker, one thread. Knows no HTTP.
+/* From policy, key and cost to a decision: builds the script's arguments, reads its reply, and answers by the
+ * policy's failure mode when Redis does not. One a worker, one thread. Knows no HTTP.
  *
  * Every call is answered exactly once, at the latest a moment after the link's time-out. */
 #ifndef RL_LIMIT_LIMITER_H
@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "limit/decision.h"
+#include "limit/local_limiter.h"
 #include "limit/policy.h"
 #include "redis/redis_link.h"
 
@@ -25,13 +26,13 @@ typedef void limiter_done(void *arg, const struct decision *decision);
 /* The scripts that a link must be given to serve a limiter. */
 extern struct redis_script limiter_script;
 
-/* `link` and `key_prefix` outlive the limiter. */
-struct limiter *limiter_new(struct redis_link *link, const char *key_prefix);
+/* `link`, `local` (the process's, shared) and `key_prefix` outlive the limiter. */
+struct limiter *limiter_new(struct redis_link *link, struct local_limiter *local, const char *key_prefix);
 void limiter_free(struct limiter *limiter);
 
-/* Decides. `policy` must live until `done`, which may be called before this returns. `cost`: 1..policy->cost_max
- * whole units. `key` is K (key_template.h), copied. */
-void limiter_decide(struct limiter *limiter, const struct policy *policy, const char *key, size_t key_len, int64_t cost,
-                    enum limiter_mode mode, limiter_done *done, void *arg);
+/* Decides. `policy` must live until `done`, which may be called before this returns.
+ * `cost`: 1..policy->cost_max whole units. `key` is K (key_template.h), copied. */
+void limiter_decide(struct limiter *limiter, const struct policy *policy, const char *key, size_t key_len,
+                    int64_t cost, enum limiter_mode mode, limiter_done *done, void *arg);
 
 #endif

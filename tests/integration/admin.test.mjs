@@ -36,7 +36,7 @@ scenario('the document has its version, an ETag, and every setting spelled out',
   assert.equal(response.headers['cache-control'], 'no-store');
   assert.deepEqual(policies.default, {
     paths: ['/api'], key: 'ip:{ip}', algorithm: 'token_bucket', capacity: 10, refill_rate: 1, refill_interval: 1, cost: 1,
-    on_limit: 'reject', on_redis_error: 'open',
+    on_limit: 'reject', on_redis_error: 'local',
   });
   assert.deepEqual(await server.settings(), policies.default);
 });

@@ -37,7 +37,7 @@ const BAD_OPTIONS = [
   [['--refill-rate=0.0000001'], '0.0000001', 'six decimals'],
   [['--refill-interval', '-1'], '-1', '31536000'],
   [['--refill-rate', '1', '--refill-interval', '31536000', '--capacity', '1000000000'], 'ten years'],
-  [['--on-redis-error', 'maybe'], 'maybe', 'open', 'closed'],
+  [['--on-redis-error', 'maybe'], 'maybe', 'local', 'open', 'closed'],
   [['--redis-timeout', '0'], '"0"'],
   [['--redis-host', 'redis:6379'], 'redis:6379'],
   [['--key-prefix', 'a{b'], 'a{b'],

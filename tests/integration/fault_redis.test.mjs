@@ -17,6 +17,11 @@ const BACK = 2000; // of the contract: from Redis again within 2 s
 
 // The documented answer while Redis is away.
 const OUTAGE = {
+  local(response) {
+    assert.ok([200, 429].includes(response.status), `status ${response.status}`);
+    assertDecisionBody(response, { source: 'local' });
+    assert.match(response.headers['x-ratelimit-remaining'], /^[0-9]+$/);
+  },
   open(response) {
     assert.equal(response.status, 200);
     assert.equal(response.json.source, 'none');
@@ -52,7 +57,7 @@ const recovered = (server) => until('decisions from Redis on every worker', asyn
 }, BACK, 50);
 const answers = (limits, mode) => ['--on-redis-error', mode, '--redis-timeout', String(TIMEOUT), ...(limits ?? [])];
 
-for (const mode of ['open', 'closed']) {
+for (const mode of ['local', 'open', 'closed']) {
   scenario(`Redis killed and restarted under load, on_redis_error ${mode}`, async (world) => {
     const { redis, server } = await world.pair({ args: answers(bucket(1000000, 1, 1), mode) });
     const lateness = new Lateness();
@@ -83,6 +88,20 @@ for (const mode of ['open', 'closed']) {
     assertDecisionBody(last, { remaining: 999997, source: 'redis' });
   });
 }
+
+scenario('without Redis each client is held to its limit from memory, on all threads together', async (world) => {
+  const { redis, server } = await world.pair({ args: bucket(10, 1, 600) });
+  await server.hit('k');
+  await redis.kill();
+  await until('Redis is known to be away', async () => (await server.hit('other', { cost: 0 })).json.source === 'local');
+  const responses = await server.burst('k', 40, 8);
+  responses.forEach(OUTAGE.local);
+  assert.equal(admitted(responses), 10);
+  assert.deepEqual(responses.filter((r) => r.status === 200).map((r) => r.remaining).sort(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  await redis.start();
+  await recovered(server);
+  assert.equal((await server.hit('k')).remaining, 9);
+});
 
 scenario('case RED-01: script cache lost: the first request after a flush, and after a restart', async (world) => {
   const { redis, server } = await world.pair({ args: answers(bucket(10, 1, 60), 'closed') });

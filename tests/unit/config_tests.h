@@ -9,7 +9,7 @@
 #include "unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define DEFAULT_REST "\"cost\":1,\"on_limit\":\"reject\",\"on_redis_error\":\"open\"}"
+#define DEFAULT_REST "\"cost\":1,\"on_limit\":\"reject\",\"on_redis_error\":\"local\"}"
 #define PARAMS(capacity, rate, interval)                                                                     \
     "\"capacity\":" #capacity ",\"refill_rate\":" #rate ",\"refill_interval\":" #interval ","
 #define POLICY(paths, capacity, rate, interval)                                                              \

@@ -15,7 +15,7 @@ START_TEST(defaults) {
     ck_assert_int_eq(policy->cost, 1);
     ck_assert_int_eq(policy->cost_max, 10);
     ck_assert_int_eq(policy->on_limit, ON_LIMIT_REJECT);
-    ck_assert_int_eq(policy->on_redis_error, ON_REDIS_ERROR_OPEN);
+    ck_assert_int_eq(policy->on_redis_error, ON_REDIS_ERROR_LOCAL);
     ck_assert_str_eq(policy->key_text, "ip:{ip}");
     ck_assert_uint_eq(config->version, 1);
     config_unref(config);
@@ -192,7 +192,8 @@ START_TEST(words) {
         {"{\"algorithm\":1}", "algorithm", "got 1"},
         {"{\"on_limit\":\"shadow\"}", "on_limit", "on_limit must be \"reject\"; got \"shadow\""},
         {"{\"on_limit\":\"delay\"}", "on_limit", "got \"delay\""},
-        {"{\"on_redis_error\":\"local\"}", "on_redis_error", "must be \"open\" or \"closed\"; got \"local\""},
+        {"{\"on_redis_error\":\"none\"}", "on_redis_error",
+         "must be \"local\", \"open\" or \"closed\"; got \"none\""},
         {"{\"on_redis_error\":true}", "on_redis_error", "got true"},
         {"{\"key\":5}", "key", "key must be a template"},
         {"{\"key\":\"\"}", "key", "key must have 1 to 512 bytes"},

@@ -15,6 +15,7 @@ enum { SOON_MS = 2000 };
 static struct private_redis redis;
 static struct world *world;
 static struct limiter *limiter;
+static struct local_limiter *local;
 static struct policy policy;
 static struct decision last;
 static int answers;
@@ -32,8 +33,9 @@ static void make_policy(void) {
 static void open_link(void) {
     static const struct redis_script *const scripts[] = {&limiter_script};
     redis_script_init(&limiter_script);
+    local = local_limiter_new(LOCAL_KEYS_MAX, LOCAL_BYTES_MAX);
     world->link = redis_link_new(world->loop, &world->settings, scripts, 1, NULL, NULL);
-    limiter = limiter_new(world->link, "rl:");
+    limiter = limiter_new(world->link, local, "rl:");
 }
 
 static void setup(void) {
@@ -47,6 +49,7 @@ static void setup(void) {
 static void teardown(void) {
     world_free(world);
     limiter_free(limiter);
+    local_limiter_free(local);
     private_redis_stop(&redis);
 }
 
@@ -173,6 +176,35 @@ START_TEST(without_redis_the_policy_answers) {
 }
 END_TEST
 
+/* By the same numbers, from memory, and of the policy's whole key. */
+START_TEST(without_redis_memory_answers) {
+    policy.on_redis_error = ON_REDIS_ERROR_LOCAL;
+    decide(1, LIMITER_TAKE);
+    private_redis_kill(&redis);
+    world_turn(world, 20);
+    decide(1, LIMITER_PEEK);
+    ck_assert_int_eq(last.limits[0].remaining, 3);
+    ck_assert_uint_eq(local_limiter_keys(local), 0);
+    for (int64_t left = 2; left >= 0; left--) {
+        decide(1, LIMITER_TAKE);
+        ck_assert_int_eq(last.source, SOURCE_LOCAL);
+        ck_assert_int_eq(last.outcome, DECISION_ALLOWED);
+        ck_assert_int_eq(last.limits[0].remaining, left);
+    }
+    decide(1, LIMITER_TAKE);
+    ck_assert_int_eq(last.outcome, DECISION_DENIED);
+    ck_assert_int_gt(last.limits[0].retry_after_us, 99 * MICRO);
+    ck_assert_uint_eq(local_limiter_keys(local), 1);
+    policy.on_limit = ON_LIMIT_SHADOW;
+    decide(1, LIMITER_TAKE);
+    ck_assert(last.outcome == DECISION_ALLOWED && last.shadow_denied);
+    private_redis_restart(&redis);
+    ck_assert(world_until_state(world, REDIS_READY, SOON_MS));
+    decide(1, LIMITER_TAKE);
+    ck_assert_int_eq(last.source, SOURCE_REDIS);
+}
+END_TEST
+
 /* --- replies that are not the script's --- */
 
 static struct stub_redis stub;
@@ -193,6 +225,7 @@ static void setup_stub(void) {
 static void teardown_stub(void) {
     world_free(world);
     limiter_free(limiter);
+    local_limiter_free(local);
     stub_redis_stop(&stub);
     free((void *)(uintptr_t)stub.login);
 }
@@ -244,6 +277,7 @@ int main(void) {
     tcase_add_test(real, several_limits_take_all_or_none);
     tcase_add_test(real, an_error_is_an_outage);
     tcase_add_test(real, without_redis_the_policy_answers);
+    tcase_add_test(real, without_redis_memory_answers);
     suite_add_tcase(suite, real);
     TCase *odd = tcase_create("stub");
     tcase_add_checked_fixture(odd, setup_stub, teardown_stub);

@@ -72,7 +72,7 @@ START_TEST(defaults) {
     ck_assert_int_eq(options.limit.params[0], 10 * MICRO);
     ck_assert_int_eq(options.limit.params[1], 1 * MICRO);
     ck_assert_int_eq(options.limit.params[2], 1 * MICRO);
-    ck_assert_int_eq(options.on_redis_error, ON_REDIS_ERROR_OPEN);
+    ck_assert_int_eq(options.on_redis_error, ON_REDIS_ERROR_LOCAL);
     ck_assert_ptr_null(options.admin_token);
     ck_assert(options.ratelimit_fields);
     ck_assert_ptr_null(options.static_dir);
@@ -285,8 +285,8 @@ static const struct {
     {"--refill-interval|31536000.1", "", "--refill-interval must be"},
     {"", "RATELIMITD_CAPACITY=0", "RATELIMITD_CAPACITY must be"},
     {"--capacity|1000000000|--refill-rate|0.000001", "", "ten years"},
-    {"--on-redis-error|local", "", "--on-redis-error must be open or closed; got \"local\""},
-    {"--on-redis-error|OPEN", "", "must be open or closed"},
+    {"--on-redis-error|none", "", "--on-redis-error must be local, open or closed; got \"none\""},
+    {"--on-redis-error|OPEN", "", "must be local, open or closed"},
     {"--ratelimit-fields|draft-8", "", "--ratelimit-fields must be draft-11 or off"},
     {"--log-format|xml", "", "--log-format must be text or json"},
     {"--log-level|trace", "", "--log-level must be error, warn, info or debug; got \"trace\""},
@@ -590,7 +590,7 @@ START_TEST(the_start_document) {
         buf_str(&json),
         "{\"policies\":{\"default\":{\"paths\":[\"/api\"],\"key\":\"ip:{ip}\",\"algorithm\":\"token_bucket\","
         "\"capacity\":10,\"refill_rate\":1,\"refill_interval\":1,\"cost\":1,\"on_limit\":\"reject\","
-        "\"on_redis_error\":\"open\"}}}");
+        "\"on_redis_error\":\"local\"}}}");
     options_free(&options);
     buf_clear(&json);
     must_run("--capacity|3|--refill-rate|0.5|--refill-interval|600.001|--on-redis-error|closed", "");
