@@ -49,6 +49,19 @@ static int take_value(struct options_parse *parse, const struct option *option, 
     return 0;
 }
 
+/* A further value of a list is put behind those before, as it would be written in the environment. */
+static void keep_argument(struct option_given *given, const char *value) {
+    struct buf joined = BUF_INIT(SIZE_MAX);
+    if (given->text) {
+        buf_addf(&joined, "%s,%s", given->text, value);
+        free(given->joined);
+        given->text = given->joined = buf_take(&joined);
+    } else {
+        given->text = value;
+    }
+    given->origin = ORIGIN_ARGUMENT;
+}
+
 static enum options_result take_argument(struct options_parse *parse, char *const **next) {
     char quoted[OPTION_QUOTE_MAX];
     const char *argument = *(*next)++;
@@ -71,12 +84,14 @@ static enum options_result take_argument(struct options_parse *parse, char *cons
         return OPTIONS_BAD;
     }
     if (!option->set) return strcmp(option->name, "help") == 0 ? OPTIONS_HELP : OPTIONS_VERSION;
-    if (parse->given[row].text) {
+    if (parse->given[row].text && !option->list) {
         err_set(parse->err, "--%s is given twice", option->name);
         return OPTIONS_BAD;
     }
-    parse->given[row].origin = ORIGIN_ARGUMENT;
-    return take_value(parse, option, inlined, next, &parse->given[row].text) ? OPTIONS_BAD : OPTIONS_RUN;
+    const char *value;
+    if (take_value(parse, option, inlined, next, &value)) return OPTIONS_BAD;
+    keep_argument(&parse->given[row], value);
+    return OPTIONS_RUN;
 }
 
 static void take_environment(struct options_parse *parse) {
@@ -94,29 +109,60 @@ static int fail_option(struct options_parse *parse, const char *name, const char
     return err_set(parse->err, "%s %s", options_label(parse, name, label), words);
 }
 
+/* Each value of a list by itself, spaces around it left out. */
+static int set_list(const struct option *option, const char *text, struct options *options, struct err *why) {
+    int result = 0;
+    for (const char *at = text; at && result == 0;) {
+        at += strspn(at, " ");
+        size_t len = strcspn(at, ","), kept = len;
+        while (kept > 0 && at[kept - 1] == ' ')
+            kept--;
+        char *value = xstrndup(at, kept);
+        result = option->set(option, value, options, why);
+        free(value);
+        at = at[len] ? at + len + 1 : NULL;
+    }
+    return result;
+}
+
 static int read_values(struct options_parse *parse) {
     for (size_t i = 0; i < parse->table.count; i++) {
         const struct option *option = &parse->table.rows[i];
         const char *text = parse->given[i].text ? parse->given[i].text : option->fallback;
         struct err why = ERR_INIT;
-        if (option->set && text && option->set(option, text, parse->options, &why))
+        if (!option->set || !text) continue;
+        if ((option->list ? set_list : option->set)(option, text, parse->options, &why))
             return fail_option(parse, option->name, why.text);
     }
     return 0;
 }
 
-/* RATELIMITD_ADMIN_TOKEN, when the command line names no file. */
-static int complete_token(struct options_parse *parse) {
-    static const char name[] = "RATELIMITD_ADMIN_TOKEN";
+/* RATELIMITD_..._TOKEN, when the command line names no file. */
+static int complete_token(struct options_parse *parse, const char *option, const char *name, char **place) {
     const char *token = options_variable(parse, name);
-    enum option_origin file = options_given(parse, "admin-token-file")->origin;
+    enum option_origin file = options_given(parse, option)->origin;
     if (!token || file == ORIGIN_ARGUMENT) return 0;
     if (file == ORIGIN_ENVIRONMENT)
         return err_set(parse->err, "%s and %s_FILE are both set; give one of them", name, name);
     const char *fault = secret_fault(SECRET_TOKEN, token, strlen(token));
     if (fault) return err_set(parse->err, "%s %s", name, fault);
-    parse->options->admin_token = xstrdup(token);
+    *place = xstrdup(token);
     return 0;
+}
+
+static int complete_tokens(struct options_parse *parse) {
+    struct options *options = parse->options;
+    return complete_token(parse, "admin-token-file", "RATELIMITD_ADMIN_TOKEN", &options->admin_token) ||
+                   complete_token(parse, "check-token-file", "RATELIMITD_CHECK_TOKEN", &options->check_token)
+               ? -1
+               : 0;
+}
+
+/* --gateway believes nobody but a trusted proxy. */
+static int check_gateway(struct options_parse *parse) {
+    const struct options *options = parse->options;
+    if (options->gateway == GATEWAY_NONE || options->trusted_proxies.count > 0) return 0;
+    return fail_option(parse, "gateway", "needs a --trusted-proxy: the address that the gateway calls from");
 }
 
 /* What bounds on single values cannot say. */
@@ -133,20 +179,27 @@ static void set_defaults(struct options *options) {
     limit_settings_default(&options->limit, algorithms[0]);
 }
 
+/* From what was given to the options. */
+static enum options_result settle(struct options_parse *parse) {
+    take_environment(parse);
+    bool bad = options_redis_settle(parse) || read_values(parse) || options_redis_complete(parse) ||
+               complete_tokens(parse) || check_gateway(parse) || check_limit(parse);
+    return bad ? OPTIONS_BAD : OPTIONS_RUN;
+}
+
 enum options_result options_parse(struct options *options, int argc, char *const *argv, char *const *env,
                                   struct err *err) {
     *options = (struct options){.port = 0};
     struct options_parse parse = {.options = options, .env = env, .err = err};
     option_table_fill(&parse.table, algorithms[0]);
     set_defaults(options);
-    for (char *const *next = argv + (argc > 0); *next;) {
-        enum options_result result = take_argument(&parse, &next);
-        if (result != OPTIONS_RUN) return result;
-    }
-    take_environment(&parse);
-    bool bad = options_redis_settle(&parse) || read_values(&parse) || options_redis_complete(&parse) ||
-               complete_token(&parse) || check_limit(&parse);
-    return bad ? OPTIONS_BAD : OPTIONS_RUN;
+    enum options_result result = OPTIONS_RUN;
+    for (char *const *next = argv + (argc > 0); result == OPTIONS_RUN && *next;)
+        result = take_argument(&parse, &next);
+    if (result == OPTIONS_RUN) result = settle(&parse);
+    for (size_t i = 0; i < parse.table.count; i++)
+        free(parse.given[i].joined);
+    return result;
 }
 
 void options_free(struct options *options) {
@@ -157,6 +210,8 @@ void options_free(struct options *options) {
     secret_free(options->redis_password);
     free(options->key_prefix);
     secret_free(options->admin_token);
+    secret_free(options->check_token);
+    ip_blocks_free(&options->trusted_proxies);
     free(options->static_dir);
     *options = (struct options){.port = 0};
 }

@@ -1,10 +1,11 @@
 /* The command line and its environment: one table for flags, variables, bounds and --help.
  *
- * Each option also reads RATELIMITD_NAME; argv wins. RATELIMITD_ADMIN_TOKEN holds the token itself. Below all
- * of these come REDIS_PASSWORD and REDIS_URL, which other programs share: empty means unset, and the URL
- * counts only if no option or RATELIMITD_ variable says where Redis is, so that its password goes to no other
- * server. An empty RATELIMITD_ variable is a value like any other (and refused where an empty one makes no
- * sense, as for secrets). */
+ * Each option also reads RATELIMITD_NAME; argv wins. What may be given several times is one list, which can
+ * be written with commas as well. RATELIMITD_ADMIN_TOKEN and RATELIMITD_CHECK_TOKEN hold the tokens
+ * themselves. Below all of these come REDIS_PASSWORD and REDIS_URL, which other programs share: empty means
+ * unset, and the URL counts only if no option or RATELIMITD_ variable says where Redis is, so that its
+ * password goes to no other server. An empty RATELIMITD_ variable is a value like any other (and refused
+ * where an empty one makes no sense, as for secrets). */
 #ifndef RL_APP_OPTIONS_H
 #define RL_APP_OPTIONS_H
 
@@ -14,7 +15,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/ip.h"
 #include "base/log.h"
+#include "http/gateway.h"
 #include "limit/algorithm.h"
 #include "limit/policy.h"
 
@@ -35,6 +38,10 @@ struct options { /* all text is owned by this struct */
     struct limit_settings limit; /* of policy `default` */
     enum on_redis_error on_redis_error;
     char *admin_token; /* from the file or RATELIMITD_ADMIN_TOKEN; NULL: none */
+    char *check_token; /* from the file or RATELIMITD_CHECK_TOKEN; NULL: none */
+    struct ip_blocks trusted_proxies;
+    enum gateway gateway;
+    int ipv6_prefix;
     bool ratelimit_fields;
     char *static_dir;
     bool log_json;

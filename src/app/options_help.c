@@ -40,6 +40,7 @@ static void add_words(struct buf *words, const struct option *option) {
         param_allowed(option->param, allowed, sizeof allowed);
         buf_addf(words, " In %s: %s.", option->param->unit, allowed);
     }
+    if (option->list) buf_adds(words, " May be given several times, or as a list with commas.");
     const char *fallback = option->shown ? option->shown : option->fallback;
     if (fallback) buf_addf(words, " [%s]", fallback);
 }
@@ -66,7 +67,8 @@ static const char *const notes[] = {
     "Every option also reads an environment variable: RATELIMITD_ and its name in capitals, dashes as "
     "underscores "
     "(RATELIMITD_REDIS_HOST); a flag is on with 1, true, yes or on. The command line wins.",
-    "RATELIMITD_ADMIN_TOKEN holds the token itself in place of a file. REDIS_PASSWORD holds the password of "
+    "RATELIMITD_ADMIN_TOKEN and RATELIMITD_CHECK_TOKEN hold the token itself in place of a file. "
+    "REDIS_PASSWORD holds the password of "
     "Redis. REDIS_URL, "
     "redis://[user[:password]@]host[:port][/db] or unix:///path[?db=N], counts where no other option or "
     "variable says where "

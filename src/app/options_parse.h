@@ -8,7 +8,8 @@
 enum option_origin { ORIGIN_NONE, ORIGIN_ENVIRONMENT, ORIGIN_ARGUMENT };
 
 struct option_given {
-    const char *text; /* into argv or the environment */
+    const char *text; /* into argv, the environment or `joined` */
+    char *joined;     /* several values of a list, with commas between; owned */
     enum option_origin origin;
 };
 

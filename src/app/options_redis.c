@@ -36,7 +36,7 @@ int options_redis_settle(struct options_parse *parse) {
         return fail_both(parse, "redis-socket", host->origin == tcp ? "redis-host" : "redis-port",
                          "give a socket, or host and port");
     }
-    struct option_given nothing = {NULL, ORIGIN_NONE};
+    struct option_given nothing = {.origin = ORIGIN_NONE};
     if (socket->origin < tcp) {
         *socket = nothing;
     } else {

@@ -175,6 +175,19 @@ int option_set_directory(const struct option *option, const char *text, struct o
     return refuse(err, "a directory that can be read", text);
 }
 
+int option_set_blocks(const struct option *option, const char *text, struct options *options,
+                      struct err *err) {
+    struct ip_block block;
+    if (ip_block_parse(text, strlen(text), &block)) {
+        ip_blocks_add(field(option, options), &block);
+        return 0;
+    }
+    return refuse(err,
+                  "a numeric address, or a block with no bits set behind its prefix, such as 10.0.0.0/8 or "
+                  "2001:db8::/32",
+                  text);
+}
+
 static int keep_secret(const struct option *option, enum secret_kind kind, const char *path,
                        struct options *options, struct err *err) {
     char quoted[OPTION_QUOTE_MAX];

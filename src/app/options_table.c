@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
+#include "http/client_ip.h"
 
 #define FIELD(member) offsetof(struct options, member)
 
@@ -15,6 +16,11 @@ static const struct option_word on_redis_errors[] = {{"local", ON_REDIS_ERROR_LO
                                                      {"closed", ON_REDIS_ERROR_CLOSED},
                                                      {NULL, 0}};
 static const struct option_word ratelimit_fields[] = {{"draft-11", true}, {"off", false}, {NULL, 0}};
+static const struct option_word gateways[] = {{"none", GATEWAY_NONE},
+                                              {"x-original", GATEWAY_X_ORIGINAL},
+                                              {"x-forwarded", GATEWAY_X_FORWARDED},
+                                              {"path", GATEWAY_PATH},
+                                              {NULL, 0}};
 static const struct option_word log_formats[] = {{"text", false}, {"json", true}, {NULL, 0}};
 static const struct option_word log_levels[] = {
     {"error", LOG_ERROR}, {"warn", LOG_WARN}, {"info", LOG_INFO}, {"debug", LOG_DEBUG}, {NULL, 0}};
@@ -128,12 +134,44 @@ static const struct option last_rows[] = {
      .summary = "While Redis is away: limit by this process alone (local), let requests through (open) or "
                 "answer 503 "
                 "(closed)."},
+    {.section = "Behind a proxy",
+     .name = "trusted-proxy",
+     .argument = "CIDR",
+     .list = true,
+     .set = option_set_blocks,
+     .field = FIELD(trusted_proxies),
+     .shown = "none",
+     .summary = "Address or block of a proxy that is believed about the client's address (X-Forwarded-For, "
+                "else Forwarded) and, with --gateway, about the original request."},
+    {.name = "gateway",
+     .argument = "KIND",
+     .fallback = "none",
+     .set = option_set_choice,
+     .field = FIELD(gateway),
+     .words = gateways,
+     .summary = "How a trusted proxy tells /check of the original request: x-original (nginx), x-forwarded "
+                "(Traefik, Caddy) or path (Envoy)."},
+    {.name = "ipv6-prefix",
+     .argument = "N",
+     .fallback = "64",
+     .set = option_set_int,
+     .field = FIELD(ipv6_prefix),
+     .min = 1,
+     .max = CLIENT_IP_PREFIX_MAX,
+     .summary = "Bits by which IPv6 clients are told apart; 128 keeps full addresses."},
     {.section = "Serving",
      .name = "admin-token-file",
      .argument = "FILE",
      .set = option_set_token_file,
      .field = FIELD(admin_token),
-     .summary = "File that holds the token for /admin; a newline at its end does not count."},
+     .summary = "File that holds the token for /admin; a newline at its end does not count. Without one, and "
+                "with --host beyond loopback or any --trusted-proxy, a token is made and printed at start."},
+    {.name = "check-token-file",
+     .argument = "FILE",
+     .set = option_set_token_file,
+     .field = FIELD(check_token),
+     .summary = "File that holds the token for /check, for callers that are neither on this machine nor a "
+                "trusted proxy."},
     {.name = "ratelimit-fields",
      .argument = "NAME",
      .fallback = "draft-11",

@@ -27,6 +27,7 @@ struct option {
     const char *summary;
     option_set *set;                 /* NULL: --help and --version, which have no variable either */
     size_t field;                    /* offset in struct options */
+    bool list;                       /* may be given several times; `set` gets each value by itself */
     int min, max;                    /* of numbers; lengths of text */
     const struct option_word *words; /* of a choice */
     const struct param *param;       /* of an algorithm's parameter */
@@ -58,7 +59,7 @@ void option_words(const struct option *option, char *out, size_t size);
 option_set option_set_int, option_set_flag, option_set_choice, option_set_bool_choice, option_set_param;
 option_set option_set_listen_host, option_set_redis_host, option_set_text, option_set_prefix,
     option_set_directory;
-option_set option_set_token_file, option_set_password_file;
+option_set option_set_token_file, option_set_password_file, option_set_blocks;
 
 /* A value as it may stand in a one-line message: cut, and without control characters. */
 enum { OPTION_QUOTE_MAX = 128 };

@@ -6,11 +6,16 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/xmalloc.h"
 
-enum { READ_MAX = SECRET_PASSWORD_MAX + 3 }; /* a line end, and a byte more to notice what is too long */
+enum {
+    READ_MAX = SECRET_PASSWORD_MAX + 3, /* a line end, and a byte more to notice what is too long */
+    RANDOM_BYTES = 32
+};
 
 static const struct rule {
     size_t max;
@@ -64,6 +69,16 @@ char *secret_read(enum secret_kind kind, const char *path, struct err *err) {
     if (fault) err_set(err, "its content %s", fault);
     explicit_bzero(text, sizeof text);
     return secret;
+}
+
+char *secret_random(void) {
+    unsigned char bytes[RANDOM_BYTES];
+    struct buf text = BUF_INIT(SECRET_TOKEN_MAX);
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) abort(); /* cannot be, of so few */
+    for (size_t i = 0; i < sizeof bytes; i++)
+        buf_addf(&text, "%02x", bytes[i]);
+    explicit_bzero(bytes, sizeof bytes);
+    return buf_take(&text);
 }
 
 void secret_free(char *secret) {

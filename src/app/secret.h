@@ -1,4 +1,5 @@
-/* Passwords and tokens: read from a file, checked, wiped. Their text never appears in words for people. */
+/* Passwords and tokens: read from a file, checked, made, wiped. Their text never appears in words for people.
+ */
 #ifndef RL_APP_SECRET_H
 #define RL_APP_SECRET_H
 
@@ -20,6 +21,9 @@ const char *secret_fault(enum secret_kind kind, const char *text, size_t len);
 /* The content of a file (or pipe) without one newline at its end, if it may serve. NULL with words that begin
  * with what is wrong. Free with secret_free. */
 char *secret_read(enum secret_kind kind, const char *path, struct err *err);
+
+/* 32 random bytes in hexadecimal. */
+char *secret_random(void);
 
 void secret_free(char *secret); /* wipes it first; NULL is fine */
 

@@ -11,6 +11,7 @@
 
 #include "app/embedded_redis.h"
 #include "app/listener.h"
+#include "app/secret.h"
 #include "app/worker.h"
 #include "base/log.h"
 #include "base/xmalloc.h"
@@ -41,6 +42,7 @@ struct server {
     struct worker **workers;
     size_t worker_count;
     struct listener *listener;
+    char *made_token; /* for this run, where somebody beyond this machine could call and no token is set */
 };
 
 /* --- waiting for all workers ------------------------------------------------------------------------- */
@@ -183,6 +185,18 @@ static int start_store(struct server *server, struct err *err) {
     return 0;
 }
 
+/* Calls through a proxy cannot be told from calls of this machine, and those from elsewhere need a token
+ * anyway. */
+static void make_token(struct server *server) {
+    const struct options *options = server->options;
+    struct ip host;
+    bool local = strcmp(options->host, "localhost") == 0 ||
+                 (ip_parse(options->host, strlen(options->host), &host) && ip_is_loopback(&host));
+
+    if (options->admin_token || (local && options->trusted_proxies.count == 0)) return;
+    server->made_token = secret_random();
+}
+
 static int start_workers(struct server *server, struct err *err) {
     const struct options *options = server->options;
     struct config *first = config_store_current(server->store);
@@ -197,7 +211,12 @@ static int start_workers(struct server *server, struct err *err) {
         .settled = tally_report,
         .settled_arg = &server->settled,
         .services = {.store = server->store,
-                     .guard = {.admin_token = options->admin_token, .host = options->host},
+                     .guard = {.admin_token = server->made_token ? server->made_token : options->admin_token,
+                               .host = options->host},
+                     .check_token = options->check_token,
+                     .clients = {.trusted = options->trusted_proxies,
+                                 .ipv6_prefix = (unsigned)options->ipv6_prefix},
+                     .gateway = options->gateway,
                      .static_dir = options->static_dir,
                      .ratelimit_fields = options->ratelimit_fields},
     };
@@ -226,6 +245,8 @@ static void print_address(const struct server *server) {
     else
         printf(strchr(server->redis.host, ':') ? "[%s]:%d" : "%s:%d", server->redis.host, server->redis.port);
     printf(", %d thread%s)\n", options->threads, options->threads == 1 ? "" : "s");
+    if (server->made_token)
+        printf("Admin token of this run: %s (--admin-token-file sets one that stays)\n", server->made_token);
     fflush(stdout);
 }
 
@@ -276,6 +297,7 @@ static int start(struct server *server, struct err *err) {
     raise_descriptor_limit(connections);
     server->listener = listener_open(options->host, options->port, err);
     if (!server->listener || start_redis(server, err) != 0 || start_store(server, err) != 0) return -1;
+    make_token(server);
     if (start_workers(server, err) != 0) return -1;
     wait_for_redis(server);
     listener_start(server->listener, server->loop, server->workers, server->worker_count, connections);
@@ -302,6 +324,7 @@ int server_run(const struct options *options) {
     stop_workers(&server);
     listener_free(server.listener);
     local_limiter_free(server.local);
+    secret_free(server.made_token);
     config_store_free(server.store);
     embedded_redis_stop(server.private_redis);
     ev_loop_destroy(server.loop);

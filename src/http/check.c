@@ -1,15 +1,20 @@
-/* GET|POST /check: a decision for somebody else, who names policy, key and cost in the query.
+/* /check: a decision for somebody else, who names policy, key and cost in the query; or, without policy and
+ * key, for the original request that a gateway tells of (gateway.c).
  *
  * The key is K itself, its exact bytes: `alice`, `ALICE` and `alice%20` are three clients. Bytes that are no
  * valid UTF-8 are kept in the Redis key (percent-encoded) and shown as U+FFFD in JSON. A request body is not
  * read for parameters: what a gateway passes on is its client's. */
 #include <string.h>
 
+#include "base/json_out.h"
+#include "http/bearer.h"
 #include "http/client_ip.h"
 #include "http/decide.h"
 #include "http/fields.h"
 #include "http/handlers.h"
 #include "http/services.h"
+#include "http/subject.h"
+#include "limit/key_template.h"
 
 enum { KEY_MAX = 4096 };
 
@@ -101,9 +106,16 @@ static bool read_cost(struct check *check) {
 }
 
 static bool may_call(struct check *check) {
-    return client_ip_loopback(check->request->peer) ||
-           REFUSE(check, 403, NULL,
-                  "/check answers callers on this machine only. Call it from here, or use /api.");
+    const struct request *request = check->request;
+    const char *token = request->services->check_token;
+
+    if (client_ip_loopback(request->peer) || request->peer_trusted) return true;
+    if (token && bearer_matches(request, token)) return true;
+    respond_log_refused(request, "neither on this machine, nor a trusted proxy, nor with the check token");
+    return REFUSE(
+        check, 403, NULL,
+        "/check answers callers on this machine, trusted proxies (--trusted-proxy), and whoever sends "
+        "\"Authorization: Bearer TOKEN\" with the token of --check-token-file.");
 }
 
 static bool read_key(struct check *check) {
@@ -112,15 +124,75 @@ static bool read_key(struct check *check) {
                   check->fields[KEY]->value_len);
 }
 
+static void decide_for(const struct check *check, const char *key, size_t key_len) {
+    enum decision_form form = check->gateway ? DECISION_FORM_GATEWAY : DECISION_FORM_PLAIN;
+    bool peek = check->cost == 0;
+
+    decide(check->request, check->policy, key, key_len, peek ? check->policy->cost : check->cost,
+           peek ? DECISION_FORM_PEEK : form);
+}
+
+/* A gateway asks about everything, and most of it need not be limited: no policy, no limit. */
+static void let_through(const struct check *check, const struct subject *subject) {
+    struct buf body = BUF_INIT(RESPOND_BODY_MAX), words = BUF_INIT(RESPOND_BODY_MAX);
+    struct json_out json;
+
+    buf_addf(&words, "No policy covers %s %s.", subject->method_name, subject->uri->path);
+    json_begin(&json, &body);
+    json_object(&json, NULL);
+    json_bool(&json, "allowed", true);
+    json_null(&json, "policy");
+    json_str(&json, "detail", buf_str(&words));
+    json_end(&json);
+    buf_free(&words);
+    respond_json(check->request, 200, &body);
+}
+
+static void decide_subject(struct check *check, const struct subject *subject) {
+    const char *prefix = "";
+    struct buf key = BUF_INIT(KEY_TEXT_MAX);
+    struct err err = ERR_INIT;
+
+    check->policy = subject_policy(subject, &prefix);
+    if (!check->policy) {
+        let_through(check, subject);
+    } else if (subject_key(subject, check->policy, prefix, &key, &err) != 0) {
+        (void)REFUSE(check, 400, NULL, "The original request gives policy %s no key: %s", check->policy->name,
+                     err.text);
+    } else if (read_cost(check)) {
+        decide_for(check, buf_str(&key), key.len);
+    }
+    buf_free(&key);
+}
+
+static void decide_original(struct check *check) {
+    struct subject subject;
+    struct uri uri;
+    struct err err = ERR_INIT;
+
+    if (gateway_read(check->request, &subject, &uri, &err) == 0) {
+        decide_subject(check, &subject);
+    } else {
+        respond_log_refused(check->request, err.text);
+        (void)REFUSE(check, 400, NULL, "%s", err.text);
+    }
+    uri_free(&uri);
+}
+
+void check_original(struct request *request) {
+    struct check check = {.request = request};
+
+    decide_original(&check);
+}
+
 void check_handle(struct request *request) {
     struct check check = {.request = request};
 
-    if (!read_deny_status(&check) || !may_call(&check) || !read_fields(&check) || !require(&check, POLICY) ||
-        !require(&check, KEY) || !read_key(&check) || !read_policy(&check) || !read_cost(&check))
-        return;
-    const struct uri_param *key = check.fields[KEY];
-    enum decision_form form = check.gateway ? DECISION_FORM_GATEWAY : DECISION_FORM_PLAIN;
-    bool peek = check.cost == 0;
-    decide(request, check.policy, key->value, key->value_len, peek ? check.policy->cost : check.cost,
-           peek ? DECISION_FORM_PEEK : form);
+    if (!read_deny_status(&check) || !may_call(&check) || !read_fields(&check)) return;
+    if (!check.fields[POLICY] && !check.fields[KEY] && gateway_tells(request)) {
+        decide_original(&check);
+    } else if (require(&check, POLICY) && require(&check, KEY) && read_key(&check) && read_policy(&check) &&
+               read_cost(&check)) {
+        decide_for(&check, check.fields[KEY]->value, check.fields[KEY]->value_len);
+    }
 }

@@ -1,74 +1,82 @@
-/* The client's address as one canonical text for keys.
+/* The client's address, from the connection and what a trusted proxy says, as one canonical text for keys.
  *
- * Does not look at what a request says about its client: only the peer of the socket is known here. */
+ * Reads no list of proxies itself: forwarded.c does. */
 #include "http/client_ip.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
-enum { IPV6_PREFIX = 64 };
+#include "base/buf.h"
+#include "http/forwarded.h"
+#include "http/http.h"
 
-static const uint8_t carries_ipv4[][12] = {
-    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff},   /* ::ffff:0:0/96, IPv4-mapped */
-    {0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0} /* 64:ff9b::/96, RFC 6052 */
-};
+enum { LINES_MAX = 32 * 1024 }; /* of one field's lines, joined; the head of a request is smaller */
 
-/* The address's four bytes if it is an IPv4 one in an IPv6 coat, else NULL. */
-static const uint8_t *inner_ipv4(const uint8_t address[16]) {
-    for (size_t i = 0; i < sizeof carries_ipv4 / sizeof *carries_ipv4; i++)
-        if (memcmp(address, carries_ipv4[i], sizeof carries_ipv4[i]) == 0) return address + 12;
-    return NULL;
-}
+static const uint8_t translated[12] = {0, 0x64, 0xff, 0x9b}; /* 64:ff9b::/96, RFC 6052 */
 
-static void keep_bits(uint8_t address[16], unsigned bits) {
-    for (unsigned i = 0; i < 16; i++) {
-        unsigned left = bits > i * 8 ? bits - i * 8 : 0;
-        if (left < 8) address[i] = (uint8_t)(address[i] & (0xff00u >> left));
-    }
-}
+void client_ip_text(const struct ip *ip, unsigned ipv6_prefix, char out[CLIENT_IP_TEXT_MAX]) {
+    struct ip shown = *ip;
 
-static void ipv6_text(const struct in6_addr *address, char text[CLIENT_IP_TEXT_MAX]) {
-    uint8_t bytes[16];
-    memcpy(bytes, address->s6_addr, sizeof bytes);
-    const uint8_t *ipv4 = inner_ipv4(bytes);
-    if (ipv4) {
-        inet_ntop(AF_INET, ipv4, text, CLIENT_IP_TEXT_MAX);
-        return;
-    }
-    bool whole = IN6_IS_ADDR_LOOPBACK(address);
-    if (!whole) keep_bits(bytes, IPV6_PREFIX);
-    inet_ntop(AF_INET6, bytes, text, CLIENT_IP_TEXT_MAX);
-    size_t len = strlen(text);
-    if (!whole) snprintf(text + len, CLIENT_IP_TEXT_MAX - len, "/%d", IPV6_PREFIX);
-}
-
-void client_ip_text(const struct sockaddr *peer, char *out, size_t size) {
-    char text[CLIENT_IP_TEXT_MAX] = "unknown";
-
-    if (peer->sa_family == AF_INET) {
-        struct sockaddr_in ipv4;
-        memcpy(&ipv4, peer, sizeof ipv4);
-        inet_ntop(AF_INET, &ipv4.sin_addr, text, sizeof text);
-    } else if (peer->sa_family == AF_INET6) {
-        struct sockaddr_in6 ipv6;
-        memcpy(&ipv6, peer, sizeof ipv6);
-        ipv6_text(&ipv6.sin6_addr, text);
-    }
-    snprintf(out, size, "%s", text);
+    if (memcmp(ip->bytes, translated, sizeof translated) == 0)
+        memcpy(shown.bytes, (uint8_t[12]){[10] = 0xff, [11] = 0xff}, 12);
+    bool whole = ip_is_ipv4(&shown) || ip_is_loopback(&shown) || ipv6_prefix >= CLIENT_IP_PREFIX_MAX;
+    if (!whole) ip_cut(&shown, ipv6_prefix);
+    ip_text(&shown, out);
+    size_t len = strlen(out);
+    if (!whole) snprintf(out + len, CLIENT_IP_TEXT_MAX - len, "/%u", ipv6_prefix);
 }
 
 bool client_ip_loopback(const struct sockaddr *peer) {
-    if (peer->sa_family == AF_INET) {
-        struct sockaddr_in ipv4;
-        memcpy(&ipv4, peer, sizeof ipv4);
-        return (ntohl(ipv4.sin_addr.s_addr) >> 24) == 127;
+    struct ip ip;
+
+    return ip_of_socket(peer, &ip) && ip_is_loopback(&ip);
+}
+
+bool client_ip_trusted(const struct sockaddr *peer, const struct client_ip_settings *settings) {
+    struct ip ip;
+
+    return settings->trusted.count > 0 && ip_of_socket(peer, &ip) && ip_blocks_have(&settings->trusted, &ip);
+}
+
+struct lines {
+    const char *name;
+    size_t count;
+    struct buf text;
+};
+
+static bool add_line(void *arg, const char *name, const char *value) {
+    struct lines *lines = arg;
+
+    if (strcasecmp(name, lines->name) != 0) return true;
+    if (lines->count++ > 0) buf_addc(&lines->text, ',');
+    buf_adds(&lines->text, value);
+    return true;
+}
+
+/* Follows the field `name`, if the request has it. What does not fit is not followed at all: its end, the
+ * only part to be believed, would be missing. */
+static bool follow(const struct request *request, const char *name, enum forwarded_form form,
+                   const struct ip_blocks *trusted, struct ip *client) {
+    struct lines lines = {.name = name, .text = BUF_INIT(LINES_MAX)};
+
+    request_each_header(request, add_line, &lines);
+    if (!lines.text.overflow)
+        *client = forwarded_client(form, buf_str(&lines.text), lines.text.len, client, trusted);
+    buf_free(&lines.text);
+    return lines.count > 0;
+}
+
+void client_ip_find(const struct request *request, const struct client_ip_settings *settings,
+                    char out[CLIENT_IP_TEXT_MAX]) {
+    struct ip client;
+
+    if (!ip_of_socket(request->peer, &client)) {
+        snprintf(out, CLIENT_IP_TEXT_MAX, "unknown");
+        return;
     }
-    if (peer->sa_family != AF_INET6) return false;
-    struct sockaddr_in6 ipv6;
-    memcpy(&ipv6, peer, sizeof ipv6);
-    return IN6_IS_ADDR_LOOPBACK(&ipv6.sin6_addr) ||
-           (IN6_IS_ADDR_V4MAPPED(&ipv6.sin6_addr) && ipv6.sin6_addr.s6_addr[12] == 127);
+    if (ip_blocks_have(&settings->trusted, &client) &&
+        !follow(request, "X-Forwarded-For", FORWARDED_LIST, &settings->trusted, &client))
+        follow(request, "Forwarded", FORWARDED_PAIRS, &settings->trusted, &client);
+    client_ip_text(&client, settings->ipv6_prefix, out);
 }

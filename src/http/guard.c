@@ -3,40 +3,19 @@
  * Does not know which routes are guarded (route.c) nor what they do. */
 #include "http/guard.h"
 
-#include <gnutls/crypto.h>
-#include <gnutls/gnutls.h>
 #include <string.h>
 #include <strings.h>
 
+#include "http/bearer.h"
 #include "http/client_ip.h"
 #include "http/fields.h"
 #include "http/respond.h"
 #include "http/services.h"
 
-enum { SHA256_BYTES = 32 };
-
 static const char REMEDY[] =
     "Start ratelimitd with --admin-token-file FILE (or RATELIMITD_ADMIN_TOKEN) and send "
     "\"Authorization: Bearer TOKEN\", or call it on the machine itself, without a proxy in "
     "between, as http://localhost.";
-
-/* Digests of equal length, so that neither the time nor the length of a guess tells anything. */
-static bool token_matches(const char *given, const char *wanted) {
-    unsigned char digests[2][SHA256_BYTES];
-
-    if (!*wanted || !*given) return false;
-    if (gnutls_hash_fast(GNUTLS_DIG_SHA256, given, strlen(given), digests[0]) < 0) return false;
-    if (gnutls_hash_fast(GNUTLS_DIG_SHA256, wanted, strlen(wanted), digests[1]) < 0) return false;
-    return gnutls_memcmp(digests[0], digests[1], SHA256_BYTES) == 0;
-}
-
-static bool carries_token(const struct request *request, const char *wanted) {
-    const char *authorization = request_header(request, "Authorization");
-
-    if (!authorization || request_header_count(request, "Authorization") != 1) return false;
-    const char *given = field_bearer(authorization);
-    return given && token_matches(given, wanted);
-}
 
 static bool is_proxy_sign(void *found, const char *name, const char *value) {
     static const char *const names[] = {"Via", "Forwarded", "X-Real-IP"};
@@ -117,7 +96,7 @@ bool guard_check(struct request *request) {
         return refuse(request, 403, why.text,
                       "Only this server's own page, or a program that is no browser, may call it.");
     if (!token) return check_local(request, &why) == 0 || refuse(request, 403, why.text, REMEDY);
-    if (carries_token(request, token)) return true;
+    if (bearer_matches(request, token)) return true;
     request_reply_header(request, "WWW-Authenticate", "Bearer realm=\"ratelimitd\"");
     return refuse(request, 401, "The admin token is missing or wrong.",
                   "Send it once, as \"Authorization: Bearer TOKEN\".");

@@ -6,6 +6,7 @@
 
 void api_handle(struct request *request);      /* ANY /api and below */
 void check_handle(struct request *request);    /* GET, POST /check */
+void check_original(struct request *request);  /* ANY /check/<original target>, by gateway_covers alone */
 void compat_test(struct request *request);     /* POST /test */
 void compat_config(struct request *request);   /* POST /config */
 void admin_config(struct request *request);    /* /admin/config */

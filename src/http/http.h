@@ -34,6 +34,9 @@ enum http_method {
 
 enum { REPLY_HEADERS_MAX = 24 };
 
+/* The method of that name; HTTP_OTHER if it is none of those above. Names are case-sensitive. */
+enum http_method http_method_of(const char *name);
+
 /* What handlers see of a request. Filled by http.c; lives until the client has its answer. */
 struct request {
     const struct services *services;
@@ -42,11 +45,12 @@ struct request {
     const char *method_name; /* as sent */
     struct uri uri;
     struct buf body;
-    bool body_ignored; /* set by the headers callback: a body is counted, and nothing of it kept */
-    const struct sockaddr *peer;
-    const char *client_ip;     /* canonical text of the client's address (limit keys) */
-    const struct route *route; /* NULL if no route covers it */
-    void *state;               /* the handler's own, freed with free() at the end */
+    bool body_ignored;           /* set by the headers callback: a body is counted, and nothing of it kept */
+    const struct sockaddr *peer; /* the other end of the connection, whatever the request says */
+    bool peer_trusted;           /* the peer is a --trusted-proxy */
+    const char *client_ip;       /* canonical text of the client's address (limit keys) */
+    const struct route *route;   /* NULL if no route covers it */
+    void *state;                 /* the handler's own, freed with free() at the end */
 };
 
 /* First value of a request header, NULL if absent. */

@@ -24,7 +24,7 @@ static const struct {
     {"PATCH", HTTP_PATCH}, {"DELETE", HTTP_DELETE}, {"OPTIONS", HTTP_OPTIONS},
 };
 
-static enum http_method method_of(const char *name) {
+enum http_method http_method_of(const char *name) {
     for (size_t i = 0; i < sizeof METHODS / sizeof METHODS[0]; i++) {
         if (strcmp(METHODS[i].name, name) == 0) return METHODS[i].method;
     }
@@ -139,9 +139,10 @@ static enum MHD_Result on_headers(struct http_request *r, const char *method) {
     r->pub.services = r->http->services;
     r->pub.config = config_ref(*r->http->services->config);
     r->pub.method_name = method;
-    r->pub.method = method_of(method);
+    r->pub.method = http_method_of(method);
     r->pub.peer = peer->client_addr;
-    client_ip_text(r->pub.peer, r->client_ip, sizeof r->client_ip);
+    r->pub.peer_trusted = client_ip_trusted(r->pub.peer, &r->http->services->clients);
+    client_ip_find(&r->pub, &r->http->services->clients, r->client_ip);
     r->pub.client_ip = r->client_ip;
     if (r->target_bad)
         respond_problem(&r->pub, 400, NULL, "%s", r->target_error.text);

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "http/fields.h"
+#include "http/gateway.h"
 #include "http/guard.h"
 #include "http/handlers.h"
 #include "http/respond.h"
@@ -19,12 +20,13 @@ enum {
     KIB = 1024,
     MIB = 1024 * 1024,
     ANY_METHOD = 2 * HTTP_OTHER - 1,
+    ANY_BUT_OPTIONS = ANY_METHOD & ~HTTP_OPTIONS,
     CHANGEABLE = HTTP_GET | HTTP_PUT | HTTP_PATCH,
     IGNORED_BODY = 64 * KIB /* of a body that nobody looks at */
 };
 
 const struct route routes[] = {
-    {"/api", true, false, ANY_METHOD, MEDIA_ANY, MIB, api_handle, NULL},
+    {"/api", true, false, ANY_BUT_OPTIONS, MEDIA_ANY, MIB, api_handle, NULL},
     {"/check", false, false, HTTP_GET | HTTP_POST, MEDIA_ANY, IGNORED_BODY, check_handle, NULL},
     {"/test", false, false, HTTP_POST, MEDIA_ANY, IGNORED_BODY, compat_test, NULL},
     {"/config", false, true, HTTP_POST, MEDIA_FORM, 64 * KIB, compat_config, NULL},
@@ -36,6 +38,10 @@ const struct route routes[] = {
     {"/", true, false, HTTP_GET, MEDIA_ANY, IGNORED_BODY, site_handle, site_has},
 };
 const size_t route_count = sizeof routes / sizeof *routes;
+
+/* Found by how a gateway writes the target, not by the table: the path below is its client's. */
+static const struct route original_route = {"/check",  true, false,          ANY_METHOD,
+                                            MEDIA_ANY, MIB,  check_original, NULL};
 
 static const struct {
     enum http_method method;
@@ -144,8 +150,9 @@ static void refuse_unknown(struct request *request) {
 }
 
 size_t route_headers(struct request *request) {
-    const struct route *route = request->route = route_find(request->uri.path);
+    const struct route *route = gateway_covers(request) ? &original_route : route_find(request->uri.path);
 
+    request->route = route;
     log_debug("%s %s from %s", request->method_name, request->uri.path, request->client_ip);
     if (!route) {
         refuse_unknown(request);
@@ -153,7 +160,7 @@ size_t route_headers(struct request *request) {
     }
     request->body_ignored = route->media == MEDIA_ANY;
     if (route->guarded && !guard_check(request)) return route->body_max;
-    if (request->method == HTTP_OPTIONS) {
+    if (request->method == HTTP_OPTIONS && !(route->methods & HTTP_OPTIONS)) {
         answer_options(request, route->methods);
     } else if (!(methods_taken(route->methods) & request->method)) {
         refuse_method(request);

@@ -14,7 +14,8 @@ struct route {
     const char *path; /* canonical; "/api" */
     bool below;       /* also everything below path */
     bool guarded;     /* passes guard_check first */
-    unsigned methods; /* bits of enum http_method; HEAD is implied by GET, OPTIONS is answered by the table */
+    unsigned methods; /* bits of enum http_method; HEAD is implied by GET, OPTIONS is answered by the table
+                         unless it is named */
     enum media media; /* of a body, where one is wanted */
     size_t body_max;  /* bytes */
     void (*handler)(struct request *request);

@@ -6,6 +6,8 @@
 #include <stddef.h>
 
 #include "config/config_store.h"
+#include "http/client_ip.h"
+#include "http/gateway.h"
 #include "limit/limiter.h"
 
 struct guard_settings {
@@ -18,6 +20,9 @@ struct services {
     struct config_store *store;   /* the process's */
     struct config *const *config; /* this worker's current snapshot */
     struct guard_settings guard;
+    const char *check_token; /* opens /check to callers from elsewhere; NULL: none set. Never logged */
+    struct client_ip_settings clients;
+    enum gateway gateway;
     const char *static_dir; /* NULL: the embedded files */
     bool ratelimit_fields;  /* --ratelimit-fields draft-11 */
 };

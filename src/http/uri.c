@@ -183,11 +183,12 @@ static int put_params(struct uri *uri, char **at, struct span query, struct err 
 static int fill(struct uri *uri, const struct parts *parts, struct err *err) {
     size_t params;
     if (count_params(parts->query, &params, err)) return -1;
-    /* Path: a slash and a NUL more than was sent. A parameter: two NULs more. */
-    size_t text = parts->path.len + 2 + parts->authority.len + 1 + 2 * parts->query.len + 1 + 2 * params;
+    /* Path: kept as sent, and with a slash and a NUL more than was sent. A parameter: two NULs more. */
+    size_t text = 2 * parts->path.len + 3 + parts->authority.len + 1 + 2 * parts->query.len + 1 + 2 * params;
     uri->memory = xmalloc(params * sizeof *uri->params + text);
     uri->params = (struct uri_param *)(void *)uri->memory;
     char *at = uri->memory + params * sizeof *uri->params;
+    if (parts->path.at) uri->raw_path = put_span(&at, parts->path);
     if (parts->path.at) uri->raw_query = put_span(&at, parts->query);
     if (parts->absolute) uri->authority = put_span(&at, parts->authority);
     if (parts->path.at && put_path(uri, &at, parts->path, err)) return -1;
@@ -195,7 +196,7 @@ static int fill(struct uri *uri, const struct parts *parts, struct err *err) {
 }
 
 static void reset(struct uri *uri) {
-    *uri = (struct uri){.path = "", .raw_query = ""};
+    *uri = (struct uri){.path = "", .raw_path = "", .raw_query = ""};
 }
 
 int uri_parse(struct uri *uri, const char *target, size_t len, struct err *err) {

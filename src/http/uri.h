@@ -31,6 +31,7 @@ struct uri {
     const char *path; /* canonical, begins with '/'; "*" for OPTIONS * */
     size_t path_len;
     const char *authority; /* of an absolute-form target; NULL otherwise */
+    const char *raw_path;  /* as sent, neither decoded nor made canonical */
     const char *raw_query; /* behind '?', as sent; "" if none */
     struct uri_param *params;
     size_t param_count;
@@ -43,7 +44,7 @@ enum { URI_PARAMS_MAX = 64 };
  * uri_free in either case. */
 int uri_parse(struct uri *uri, const char *target, size_t len, struct err *err);
 
-/* The same for a bare application/x-www-form-urlencoded body: only params are filled (path, raw_query: "").
+/* The same for a bare application/x-www-form-urlencoded body: only params are filled (all else: "").
  */
 int uri_parse_form(struct uri *uri, const char *body, size_t len, struct err *err);
 

@@ -74,6 +74,10 @@ START_TEST(defaults) {
     ck_assert_int_eq(options.limit.params[2], 1 * MICRO);
     ck_assert_int_eq(options.on_redis_error, ON_REDIS_ERROR_LOCAL);
     ck_assert_ptr_null(options.admin_token);
+    ck_assert_ptr_null(options.check_token);
+    ck_assert_uint_eq(options.trusted_proxies.count, 0);
+    ck_assert_int_eq(options.gateway, GATEWAY_NONE);
+    ck_assert_int_eq(options.ipv6_prefix, 64);
     ck_assert(options.ratelimit_fields);
     ck_assert_ptr_null(options.static_dir);
     ck_assert(!options.log_json);
@@ -163,6 +167,52 @@ START_TEST(the_command_line_wins) {
     must_run("",
              "RATELIMITD_PORTS=1|ratelimitd_port=2|PORT=3|RATELIMITD_PORT"); /* other names, and no value */
     ck_assert_int_eq(options.port, 8080);
+    options_free(&options);
+}
+END_TEST
+
+/* Each block as "address/bits of 128", joined by spaces. */
+static const struct {
+    const char *arguments, *environment, *blocks;
+} lists[] = {
+    {"--trusted-proxy|10.0.0.0/8", "", "10.0.0.0/104"},
+    {"--trusted-proxy|192.0.2.7|--trusted-proxy=::1", "", "192.0.2.7/128 ::1/128"},
+    {"--trusted-proxy|192.0.2.7|--port|1|--trusted-proxy|2001:db8::/32|--trusted-proxy|::1", "",
+     "192.0.2.7/128 2001:db8::/32 ::1/128"},
+    {"--trusted-proxy|192.0.2.7, 2001:db8::/32|--trusted-proxy|::1", "",
+     "192.0.2.7/128 2001:db8::/32 ::1/128"},
+    {"", "RATELIMITD_TRUSTED_PROXY=10.0.0.0/8", "10.0.0.0/104"},
+    {"", "RATELIMITD_TRUSTED_PROXY=10.0.0.0/8, 192.0.2.7 ,::1", "10.0.0.0/104 192.0.2.7/128 ::1/128"},
+    {"--trusted-proxy|::1", "RATELIMITD_TRUSTED_PROXY=nonsense", "::1/128"}, /* not looked at */
+};
+
+START_TEST(what_is_given_several_times_is_one_list) {
+    struct buf told = BUF_INIT(TEXT_MAX);
+    must_run(lists[_i].arguments, lists[_i].environment);
+    for (size_t i = 0; i < options.trusted_proxies.count; i++) {
+        char text[IP_TEXT_MAX];
+        ip_text(&options.trusted_proxies.blocks[i].ip, text);
+        buf_addf(&told, "%s%s/%u", i ? " " : "", text, options.trusted_proxies.blocks[i].bits);
+    }
+    ck_assert_str_eq(buf_str(&told), lists[_i].blocks);
+    buf_free(&told);
+    options_free(&options);
+}
+END_TEST
+
+START_TEST(what_stands_before_the_service) {
+    must_run("--trusted-proxy|::1|--gateway|x-forwarded|--ipv6-prefix=48", "RATELIMITD_CHECK_TOKEN=sesame");
+    ck_assert_int_eq(options.gateway, GATEWAY_X_FORWARDED);
+    ck_assert_int_eq(options.ipv6_prefix, 48);
+    ck_assert_str_eq(options.check_token, "sesame");
+    ck_assert_ptr_null(options.admin_token);
+    options_free(&options);
+    must_run("", "RATELIMITD_TRUSTED_PROXY=::1|RATELIMITD_GATEWAY=x-original|RATELIMITD_IPV6_PREFIX=128");
+    ck_assert_int_eq(options.gateway, GATEWAY_X_ORIGINAL);
+    ck_assert_int_eq(options.ipv6_prefix, 128);
+    options_free(&options);
+    must_run("--gateway|path|--trusted-proxy|10.0.0.0/8", "");
+    ck_assert_int_eq(options.gateway, GATEWAY_PATH);
     options_free(&options);
 }
 END_TEST
@@ -288,6 +338,26 @@ static const struct {
     {"--on-redis-error|none", "", "--on-redis-error must be local, open or closed; got \"none\""},
     {"--on-redis-error|OPEN", "", "must be local, open or closed"},
     {"--ratelimit-fields|draft-8", "", "--ratelimit-fields must be draft-11 or off"},
+    {"--trusted-proxy", "", "--trusted-proxy needs a value, --trusted-proxy CIDR: Address"},
+    {"--trusted-proxy|10.0.0.1/8", "",
+     "--trusted-proxy must be a numeric address, or a block with no bits set behind its prefix, such as "
+     "10.0.0.0/8 or 2001:db8::/32; got \"10.0.0.1/8\""},
+    {"--trusted-proxy|proxy.example", "", "--trusted-proxy must be"},
+    {"--trusted-proxy=", "", "--trusted-proxy must be"},
+    {"--trusted-proxy|::1|--trusted-proxy|x", "", "got \"x\""},
+    {"--trusted-proxy|::1,", "", "got \"\""},
+    {"--trusted-proxy|::1,,::2", "", "got \"\""},
+    {"", "RATELIMITD_TRUSTED_PROXY=10.0.0.0/8,10.0.0.0/33",
+     "RATELIMITD_TRUSTED_PROXY must be a numeric address"},
+    {"", "RATELIMITD_TRUSTED_PROXY=", "RATELIMITD_TRUSTED_PROXY must be"},
+    {"--gateway|nginx|--trusted-proxy|::1", "",
+     "--gateway must be none, x-original, x-forwarded or path; got"},
+    {"--gateway|path", "", "--gateway needs a --trusted-proxy"},
+    {"", "RATELIMITD_GATEWAY=path", "RATELIMITD_GATEWAY needs a --trusted-proxy"},
+    {"--ipv6-prefix|0", "", "--ipv6-prefix must be a whole number from 1 to 128; got \"0\""},
+    {"--ipv6-prefix|129", "", "from 1 to 128"},
+    {"--ipv6-prefix|/64", "", "from 1 to 128"},
+    {"", "RATELIMITD_CHECK_TOKEN=a b", "RATELIMITD_CHECK_TOKEN must be printable ASCII without spaces"},
     {"--log-format|xml", "", "--log-format must be text or json"},
     {"--log-level|trace", "", "--log-level must be error, warn, info or debug; got \"trace\""},
     {"--static-dir|/nowhere/at/all", "",
@@ -551,7 +621,11 @@ START_TEST(help_shows_all_in_100_columns) {
                                       "refill-rate",
                                       "refill-interval",
                                       "on-redis-error",
+                                      "trusted-proxy",
+                                      "gateway",
+                                      "ipv6-prefix",
                                       "admin-token-file",
+                                      "check-token-file",
                                       "ratelimit-fields",
                                       "static-dir",
                                       "log-format",
@@ -619,6 +693,8 @@ int main(void) {
     tcase_add_test(tests, every_option_on_the_command_line);
     tcase_add_test(tests, every_option_in_the_environment);
     tcase_add_test(tests, the_command_line_wins);
+    tcase_add_loop_test(tests, what_is_given_several_times_is_one_list, 0, COUNT(lists));
+    tcase_add_test(tests, what_stands_before_the_service);
     tcase_add_loop_test(tests, flags_in_the_environment, 0, COUNT(flags));
     tcase_add_test(tests, help_and_version);
     tcase_add_loop_test(tests, what_is_wrong_is_told_in_one_line, 0, COUNT(bad));
