@@ -21,13 +21,6 @@ static bool is_document_member(const char *name) {
     return false;
 }
 
-/* [a-z0-9][a-z0-9_-]{0,63} */
-static bool is_policy_name(const char *name) {
-    size_t len = strlen(name);
-    if (len == 0 || len > POLICY_NAME_MAX || *name == '_' || *name == '-') return false;
-    return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == len;
-}
-
 static int check_document(const cJSON *document, struct config_refusal *why) {
     char got[CONFIG_GOT_MAX];
     if (!cJSON_IsObject(document)) {
@@ -78,14 +71,11 @@ static int read_policies(struct config *config, const cJSON *policies, struct co
     config->policies = xcalloc((size_t)cJSON_GetArraySize(policies), sizeof *config->policies);
     const cJSON *item;
     cJSON_ArrayForEach(item, policies) {
-        if (!is_policy_name(item->string)) {
+        if (!config_name_is_valid(item->string)) {
             char member[sizeof why->member];
             snprintf(member, sizeof member, "policies.%.200s", item->string);
-            return config_refuse(
-                why, 422, member,
-                "a policy's name must have 1 to 64 of a-z, 0-9, '_' and '-' and begin with a letter or "
-                "digit; got \"%.80s\"",
-                item->string);
+            return config_refuse(why, 422, member, "a policy's name must have %s; got \"%.80s\"",
+                                 config_name_allowed, item->string);
         }
         /* Counted first, so that what a refusal leaves half read is freed with the rest. */
         struct policy *policy = &config->policies[config->policy_count++];

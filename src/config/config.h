@@ -32,10 +32,10 @@ struct config_refusal {
 };
 
 /* A document is {"policies":{NAME:{...},...}} and always has the policy `default`. Of a policy every member
- * may be left out and then has its default: paths (["/api"] of `default`, [] of others), key ("ip:{ip}"),
- * algorithm ("token_bucket"), the algorithm's parameters, cost (1), on_limit ("reject"), on_redis_error
- * ("local"). Unknown members are refused. Numbers are taken exactly as written or refused. "version" may stand
- * beside "policies", as GET shows it.
+ * may be left out and then has its default: paths (["/api"] of `default`, [] of others), methods (all), key
+ * ("ip:{ip}"), algorithm ("token_bucket") and its parameters, or in their place limits, cost (1), on_limit
+ * ("reject"), max_delay (1, with on_limit "delay" only), on_redis_error. Unknown members are refused. Numbers
+ * are taken exactly as written or refused. "version" may stand beside "policies", as GET shows it.
  *
  * Builds a snapshot from a document, with one reference for the caller; "version" in it is not used. NULL and
  * `why` filled if it is not valid. */
@@ -57,10 +57,11 @@ struct config_change {
  * PUT replaces the whole: what is left out has its default, not its old value.
  * PATCH is JSON Merge Patch (RFC 7396): null takes a member back to its default, and a policy of the document
  * away; key, algorithm and parameters are required, so null is refused (422). Of a changed `algorithm`, what
- * is left out takes that algorithm's defaults and the old one's members go. DELETE of a policy: 404 if there
- * is none, 409 for `default`; the whole document: 409 (config_store.h resets it). A document's "version", if
- * it has one, must be that of `current` (412). `why->member` begins with "policies.NAME." for a document and
- * without it for one policy. */
+ * is left out takes that algorithm's defaults and the old one's members go; "limits" with "algorithm":null
+ * takes their place, "limits":null goes back; max_delay goes with on_limit "delay". DELETE of a policy: 404
+ * if there is none, 409 for `default`; the whole document: 409 (config_store.h resets it). A document's
+ * "version", if it has one, must be that of `current` (412). `why->member` begins with "policies.NAME." for a
+ * document and without it for one policy. */
 struct config *config_apply(struct config *current, const struct config_change *change, bool *created,
                             struct config_refusal *why);
 

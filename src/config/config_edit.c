@@ -21,15 +21,37 @@ static void set(cJSON *object, const char *name, cJSON *value) {
     }
 }
 
+/* Does the patch put a list of limits in place of the algorithm? */
+static bool turns_to_limits(const cJSON *patch) {
+    const cJSON *limits = find(patch, "limits");
+    return limits && !cJSON_IsNull(limits);
+}
+
 /* Another algorithm begins with its own defaults, even where a parameter has the same name. */
 static void drop_old_parameters(cJSON *policy, const cJSON *patch) {
     const char *old = cJSON_GetStringValue(find(policy, "algorithm"));
-    const char *next = cJSON_GetStringValue(find(patch, "algorithm"));
+    const cJSON *next = find(patch, "algorithm");
     const struct algorithm *algorithm = old ? algorithm_find(old, strlen(old)) : NULL;
-    if (!algorithm || !next || strcmp(old, next) == 0) return;
+    bool goes = cJSON_IsNull(next) && turns_to_limits(patch);
+    bool changes = cJSON_IsString(next) && algorithm && strcmp(old, next->valuestring) != 0;
+    if (!algorithm || !(goes || changes)) return;
     for (size_t i = 0; i < algorithm->param_count; i++) {
         cJSON_DeleteItemFromObjectCaseSensitive(policy, algorithm->params[i].name);
     }
+}
+
+/* What only `delay` has goes with it. */
+static void drop_old_delay(cJSON *policy, const cJSON *patch) {
+    const cJSON *next = find(patch, "on_limit");
+    const char *word = cJSON_GetStringValue(next);
+    if (next && !(word && strcmp(word, "delay") == 0))
+        cJSON_DeleteItemFromObjectCaseSensitive(policy, "max_delay");
+}
+
+static bool may_go(const cJSON *member, const cJSON *patch) {
+    if (!cJSON_IsNull(member)) return false;
+    return config_policy_may_lack(member->string) ||
+           (turns_to_limits(patch) && config_limits_replace(member->string));
 }
 
 /* `null` takes away only what a policy may lack; elsewhere it stays, and the reader refuses it by name. */
@@ -45,9 +67,10 @@ static void merge_policy(cJSON *policies, const char *name, const cJSON *patch) 
     if (!find(policies, name)) cJSON_AddItemToObject(policies, name, cJSON_CreateObject());
     cJSON *policy = find(policies, name);
     drop_old_parameters(policy, patch);
+    drop_old_delay(policy, patch);
     const cJSON *member;
     cJSON_ArrayForEach(member, patch) {
-        if (cJSON_IsNull(member) && config_policy_may_lack(member->string)) {
+        if (may_go(member, patch)) {
             cJSON_DeleteItemFromObjectCaseSensitive(policy, member->string);
         } else {
             set(policy, member->string, cJSON_Duplicate(member, true));

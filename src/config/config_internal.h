@@ -43,6 +43,23 @@ bool config_tree_micro(const cJSON *value, int64_t *micro);
 
 /* --- config_policy.c --- */
 
+enum { CONFIG_ALLOWED_MAX = 320 };
+
+/* A policy being read, and where to say why it is refused. */
+struct reading {
+    struct policy *policy;
+    struct config_refusal *why;
+};
+
+/* Refuses a member of the policy; `words` follow its name. Returns -1. */
+int config_policy_refuse(struct reading *r, const char *member, const char *words);
+int config_policy_refuse_value(struct reading *r, const char *member, const cJSON *value,
+                               const char *allowed);
+
+/* Names of policies and of limits: [a-z0-9][a-z0-9_-]{0,63}. */
+bool config_name_is_valid(const char *name);
+extern const char config_name_allowed[]; /* the same in words that follow "must have" */
+
 /* Reads one policy into `policy` (zeroed before). What the object leaves out takes its default. Returns 0, or
  * -1 and `why`; config_policy_release in either case. */
 int config_policy_read(struct policy *policy, const char *name, const cJSON *object,
@@ -52,6 +69,15 @@ void config_policy_release(struct policy *policy);
 
 /* May a merge patch take this member away by `null`? */
 bool config_policy_may_lack(const char *member);
+
+/* --- config_limits.c --- */
+
+/* Reads `algorithm` and its parameters, or `limits` in their place. */
+int config_limits_read(struct reading *r, const cJSON *object);
+void config_limits_write(struct json_out *json, const struct policy *policy);
+
+/* Is this a member that `limits` stands in place of: `algorithm` or a parameter of any? */
+bool config_limits_replace(const char *member);
 
 /* --- config_paths.c --- */
 

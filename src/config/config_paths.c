@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/http_method.h"
 #include "base/xmalloc.h"
 #include "config/config_internal.h"
 
@@ -13,6 +14,7 @@
 struct path_entry {
     const char *path; /* the policy's */
     size_t len;
+    unsigned methods; /* that it covers; all of them, if the policy names none */
     const struct policy *policy;
     const struct path_entry *parent; /* NULL if there is none */
 };
@@ -61,8 +63,10 @@ static int compare_entries(const void *a, const void *b) {
     return order ? order : strcmp(left->policy->name, right->policy->name);
 }
 
-static bool methods_overlap(const struct policy *a, const struct policy *b) {
-    return a->methods == 0 || b->methods == 0 || (a->methods & b->methods) != 0;
+/* HEAD does what GET does and shows no body: what limits the one must not be passed by the other. */
+static unsigned methods_covered(const struct policy *policy) {
+    if (policy->methods == 0) return ~0U;
+    return policy->methods | (policy->methods & HTTP_GET ? HTTP_HEAD : 0);
 }
 
 /* `a` stands before `b` in the index. */
@@ -74,16 +78,16 @@ static int refuse_same(const struct path_entry *a, const struct path_entry *b, c
     char member[sizeof why->member];
     snprintf(member, sizeof member, "policies.%s.paths", blamed->name);
     if (blamed == other) return config_refuse(why, 422, member, "paths has \"%s\" twice", a->path);
-    return config_refuse(why, 422, member, "paths has \"%s\", which policy %s has already", a->path,
-                         other->name);
+    return config_refuse(why, 422, member, "paths has \"%s\", which policy %s has already%s", a->path,
+                         other->name,
+                         a->policy->methods | b->policy->methods ? ", for a method of both" : "");
 }
 
 static int check_same(const struct config *config, size_t at, const char *focus, struct config_refusal *why) {
     const struct path_entry *entry = &config->paths[at];
     for (size_t i = at; i-- > 0 && strcmp(config->paths[i].path, entry->path) == 0;) {
-        if (methods_overlap(config->paths[i].policy, entry->policy)) {
+        if (config->paths[i].methods & entry->methods)
             return refuse_same(&config->paths[i], entry, focus, why);
-        }
     }
     return 0;
 }
@@ -104,8 +108,11 @@ static void collect(struct config *config) {
     for (size_t i = 0; i < config->policy_count; i++) {
         const struct policy *policy = &config->policies[i];
         for (size_t j = 0; j < policy->path_count; j++) {
-            config->paths[config->path_entry_count++] = (struct path_entry){
-                .path = policy->paths[j], .len = strlen(policy->paths[j]), .policy = policy};
+            config->paths[config->path_entry_count++] =
+                (struct path_entry){.path = policy->paths[j],
+                                    .len = strlen(policy->paths[j]),
+                                    .methods = methods_covered(policy),
+                                    .policy = policy};
         }
     }
     qsort(config->paths, config->path_entry_count, sizeof *config->paths, compare_entries);
@@ -137,7 +144,8 @@ static const struct path_entry *last_not_behind(const struct config *config, con
 const struct policy *config_match(const struct config *config, const char *path, unsigned method,
                                   const char **prefix) {
     const struct path_entry *entry = first_covering(last_not_behind(config, path), path);
-    while (entry && entry->policy->methods != 0 && !(entry->policy->methods & method)) {
+    /* Upwards only: as many steps as the path has parents, times the few policies that can share a path. */
+    while (entry && entry->methods != ~0U && !(entry->methods & method)) {
         entry = first_covering(entry->parent, path);
     }
     if (!entry) return NULL;

@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/http_method.h"
 #include "config/config.h"
 #include "http/uri.h"
 
@@ -21,21 +22,7 @@ struct ev_loop;
 struct http;
 struct services;
 
-enum http_method {
-    HTTP_GET = 1 << 0,
-    HTTP_HEAD = 1 << 1,
-    HTTP_POST = 1 << 2,
-    HTTP_PUT = 1 << 3,
-    HTTP_PATCH = 1 << 4,
-    HTTP_DELETE = 1 << 5,
-    HTTP_OPTIONS = 1 << 6,
-    HTTP_OTHER = 1 << 7
-};
-
 enum { REPLY_HEADERS_MAX = 24 };
-
-/* The method of that name; HTTP_OTHER if it is none of those above. Names are case-sensitive. */
-enum http_method http_method_of(const char *name);
 
 /* What handlers see of a request. Filled by http.c; lives until the client has its answer. */
 struct request {

@@ -16,21 +16,6 @@
 /* A refused request's body up to this size is read and dropped, so that the connection can be kept. */
 enum { DRAIN_MAX = 64 * 1024 };
 
-static const struct {
-    const char *name;
-    enum http_method method;
-} METHODS[] = {
-    {"GET", HTTP_GET},     {"HEAD", HTTP_HEAD},     {"POST", HTTP_POST},       {"PUT", HTTP_PUT},
-    {"PATCH", HTTP_PATCH}, {"DELETE", HTTP_DELETE}, {"OPTIONS", HTTP_OPTIONS},
-};
-
-enum http_method http_method_of(const char *name) {
-    for (size_t i = 0; i < sizeof METHODS / sizeof METHODS[0]; i++) {
-        if (strcmp(METHODS[i].name, name) == 0) return METHODS[i].method;
-    }
-    return HTTP_OTHER;
-}
-
 static struct http_request *of(const struct request *request) {
     return (struct http_request *)(uintptr_t)request;
 }

@@ -43,13 +43,6 @@ const size_t route_count = sizeof routes / sizeof *routes;
 static const struct route original_route = {"/check",  true, false,          ANY_METHOD,
                                             MEDIA_ANY, MIB,  check_original, NULL};
 
-static const struct {
-    enum http_method method;
-    const char *name;
-} method_names[] = {{HTTP_GET, "GET"},        {HTTP_HEAD, "HEAD"},   {HTTP_POST, "POST"},
-                    {HTTP_PUT, "PUT"},        {HTTP_PATCH, "PATCH"}, {HTTP_DELETE, "DELETE"},
-                    {HTTP_OPTIONS, "OPTIONS"}};
-
 static const char *const media_types[][2] = {
     [MEDIA_JSON] = {"application/json", "application/merge-patch+json"},
     [MEDIA_FORM] = {"application/x-www-form-urlencoded", NULL},
@@ -89,9 +82,9 @@ void route_allow(unsigned methods, char *out, size_t size) {
     size_t len = 0;
 
     out[0] = '\0';
-    for (size_t i = 0; i < sizeof method_names / sizeof *method_names; i++) {
-        if (!(methods_taken(methods) & method_names[i].method) || len >= size) continue;
-        len += (size_t)snprintf(out + len, size - len, "%s%s", len ? ", " : "", method_names[i].name);
+    for (size_t i = 0; i < http_method_count; i++) {
+        if (!(methods_taken(methods) & http_method_names[i].method) || len >= size) continue;
+        len += (size_t)snprintf(out + len, size - len, "%s%s", len ? ", " : "", http_method_names[i].name);
     }
 }
 

@@ -4,6 +4,7 @@
 #ifndef RL_LIMIT_POLICY_H
 #define RL_LIMIT_POLICY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,13 +21,14 @@ struct policy {
     char name[POLICY_NAME_MAX + 1];
     char **paths; /* canonical prefixes */
     size_t path_count;
-    unsigned methods; /* bit per enum of http methods that it covers; 0: all */
+    unsigned methods; /* bits of enum http_method, as named: GET covers HEAD as well; 0: all */
     struct key_template *key;
     char *key_text; /* the template as written */
     int64_t cost;   /* whole units a request takes */
     enum on_limit on_limit;
     int64_t max_delay_us;
     enum on_redis_error on_redis_error;
+    bool combined; /* a list of limits stands in place of a single algorithm */
     size_t limit_count;
     struct limit_settings limits[LIMITS_MAX];
     int64_t cost_max; /* the least of its limits' */

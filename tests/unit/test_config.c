@@ -73,7 +73,7 @@ START_TEST(bad_documents) {
         {"{\"policies\":{\"default\":{},\"a\":{\"x\":1}}}", 422, "policies.a.x",
          "x is not a member of a policy"},
         {"{\"policies\":{\"default\":{\"limits\":[]}}}", 422, "policies.default.limits",
-         "capacity, refill_rate"},
+         "limits must have 1 to 4 limits; got 0"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct config_refusal why = {0};
@@ -184,35 +184,137 @@ START_TEST(exact_numbers) {
 }
 END_TEST
 
+static const struct {
+    const char *body, *member, *words;
+} refusals[] = {
+    {"{\"algorithm\":\"tokens\"}", "algorithm", "algorithm must be \"token_bucket\""},
+    {"{\"algorithm\":1}", "algorithm", "got 1"},
+    {"{\"on_limit\":\"Shadow\"}", "on_limit",
+     "on_limit must be \"reject\", \"shadow\" or \"delay\"; got \"Shadow\""},
+    {"{\"on_limit\":\"delay\",\"algorithm\":\"fixed_window\"}", "on_limit",
+     "\"delay\" cannot be combined with algorithm fixed_window"},
+    {"{\"max_delay\":1}", "max_delay", "goes only with on_limit \"delay\""},
+    {"{\"on_limit\":\"shadow\",\"max_delay\":1}", "max_delay", "goes only with"},
+    {"{\"on_limit\":\"delay\",\"max_delay\":30.000001}", "max_delay", "from 0 to 30"},
+    {"{\"on_limit\":\"delay\",\"max_delay\":-1}", "max_delay", "got -1"},
+    {"{\"on_limit\":\"delay\",\"max_delay\":0.0000001}", "max_delay", "six decimals"},
+    {"{\"on_limit\":\"delay\",\"max_delay\":\"1\"}", "max_delay", "got \"1\""},
+    {"{\"methods\":\"GET\"}", "methods", "array of one or more methods, or left out for all; got \"GET\""},
+    {"{\"methods\":[]}", "methods", "got an array"},
+    {"{\"methods\":[\"GET\",\"get\"]}", "methods[1]", "\"PATCH\", \"DELETE\" or \"OPTIONS\"; got \"get\""},
+    {"{\"methods\":[\"GET\",\"POST\",\"GET\"]}", "methods[2]", "names a method twice"},
+    {"{\"methods\":[5]}", "methods[0]", "got 5"},
+    {"{\"limits\":{}}", "limits", "an array of 1 to 4 limits; got an object"},
+    {"{\"limits\":[{},{},{},{},{}]}", "limits", "1 to 4 limits; got 5"},
+    {"{\"limits\":[5],\"algorithm\":null}", "limits[0]", "an object with name"},
+    {"{\"limits\":[{}]}", "algorithm", "algorithm cannot stand beside limits"},
+    {"{\"limits\":[{}],\"algorithm\":null,\"capacity\":5}", "capacity", "cannot stand beside"},
+    {"{\"limits\":[{\"name\":\"A\"}],\"algorithm\":null}", "limits[0].name", "got \"A\""},
+    {"{\"limits\":[{\"name\":\"a\"},{\"name\":\"a\"}],\"algorithm\":null}", "limits[1].name",
+     "\"a\" is there twice"},
+    {"{\"limits\":[{},{}],\"algorithm\":null}", "limits[1].name", "\"token_bucket\" is there twice"},
+    {"{\"limits\":[{\"algorithm\":\"x\"}],\"algorithm\":null}", "limits[0].algorithm", "got \"x\""},
+    {"{\"limits\":[{\"capacity\":0}],\"algorithm\":null}", "limits[0].capacity",
+     "limits[0].capacity must be a whole number from 1 to 1000000000; got 0"},
+    {"{\"limits\":[{\"capacity\":null}],\"algorithm\":null}", "limits[0].capacity", "got null"},
+    {"{\"limits\":[{\"limit\":5}],\"algorithm\":null}", "limits[0].limit",
+     "is not a member of a limit with token_bucket, which has name, algorithm, capacity"},
+    {"{\"limits\":[{},{\"algorithm\":\"fixed_window\",\"limit\":3}],\"algorithm\":null,\"cost\":4}", "cost",
+     "from 1 to 3; got 4"},
+    {"{\"limits\":[{},{\"algorithm\":\"fixed_window\"}],\"algorithm\":null,\"on_limit\":\"delay\"}",
+     "on_limit", "fixed_window, which has no queue"},
+    {"{\"limits\":[{}],\"algorithm\":null,\"x\":1}", "x", "is not a member of a policy with limits"},
+    {"{\"on_redis_error\":\"none\"}", "on_redis_error",
+     "must be \"local\", \"open\" or \"closed\"; got \"none\""},
+    {"{\"on_redis_error\":true}", "on_redis_error", "got true"},
+    {"{\"key\":5}", "key", "key must be a template"},
+    {"{\"key\":\"\"}", "key", "key must have 1 to 512 bytes"},
+    {"{\"key\":\"{user}\"}", "key", "key has the unknown field \"user\" at byte 2"},
+    {"{\"key\":\"{ip}{path}\"}", "key", "touch"},
+    {"{\"paths\":\"/api\"}", "paths", "an array of paths; got \"/api\""},
+    {"{\"paths\":[\"/a\",5]}", "paths[1]", "got 5"},
+    {"{\"paths\":[\"/a\",\"/a\"]}", "paths", "\"/a\" twice"},
+    {"{\"x\":\"0123456789012345678901234567890123456789012345678901234567890123456789\"}", "x",
+     "x is not a member"},
+    {"{\"on_limit\":\"012345678901234567890123456789012345678901234567\\u00e9\"}", "on_limit",
+     "\"012345678901234567890123456789012345678901234567...\""},
+    {"{\"on_limit\":\"01234567890123456789012345678901234567890123456\\u00e9\"}", "on_limit",
+     "\"01234567890123456789012345678901234567890123456...\""},
+};
+
 START_TEST(words) {
-    static const struct {
-        const char *body, *member, *words;
-    } cases[] = {
-        {"{\"algorithm\":\"tokens\"}", "algorithm", "algorithm must be \"token_bucket\""},
-        {"{\"algorithm\":1}", "algorithm", "got 1"},
-        {"{\"on_limit\":\"shadow\"}", "on_limit", "on_limit must be \"reject\"; got \"shadow\""},
-        {"{\"on_limit\":\"delay\"}", "on_limit", "got \"delay\""},
-        {"{\"on_redis_error\":\"none\"}", "on_redis_error",
-         "must be \"local\", \"open\" or \"closed\"; got \"none\""},
-        {"{\"on_redis_error\":true}", "on_redis_error", "got true"},
-        {"{\"key\":5}", "key", "key must be a template"},
-        {"{\"key\":\"\"}", "key", "key must have 1 to 512 bytes"},
-        {"{\"key\":\"{user}\"}", "key", "key has the unknown field \"user\" at byte 2"},
-        {"{\"key\":\"{ip}{path}\"}", "key", "touch"},
-        {"{\"paths\":\"/api\"}", "paths", "an array of paths; got \"/api\""},
-        {"{\"paths\":[\"/a\",5]}", "paths[1]", "got 5"},
-        {"{\"paths\":[\"/a\",\"/a\"]}", "paths", "\"/a\" twice"},
-        {"{\"x\":\"0123456789012345678901234567890123456789012345678901234567890123456789\"}", "x",
-         "x is not a member"},
-        {"{\"on_limit\":\"012345678901234567890123456789012345678901234567\\u00e9\"}", "on_limit",
-         "\"012345678901234567890123456789012345678901234567...\""},
-        {"{\"on_limit\":\"01234567890123456789012345678901234567890123456\\u00e9\"}", "on_limit",
-         "\"01234567890123456789012345678901234567890123456...\""},
-    };
     struct config *config = minimal();
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        expect_refused(config, CONFIG_PATCH, "default", cases[i].body, 422, cases[i].member, cases[i].words);
+    for (size_t i = 0; i < COUNT(refusals); i++) {
+        expect_refused(config, CONFIG_PATCH, "default", refusals[i].body, 422, refusals[i].member,
+                       refusals[i].words);
     }
+    config_unref(config);
+}
+END_TEST
+
+static const struct policy *policy_of(const struct config *config, const char *name) {
+    const struct policy *policy = config_policy(config, name, strlen(name));
+    ck_assert_ptr_nonnull(policy);
+    return policy;
+}
+
+START_TEST(delays) {
+    struct config *config = change(minimal(), CONFIG_PATCH, "default", "{\"on_limit\":\"delay\"}");
+    ck_assert_int_eq(policy_of(config, "default")->max_delay_us, MICRO);
+    config = change(config, CONFIG_PATCH, "default", "{\"max_delay\":2.000001}");
+    ck_assert_int_eq(policy_of(config, "default")->max_delay_us, 2000001);
+    CHECK_CONTAINS(config->json, "\"on_limit\":\"delay\",\"max_delay\":2.000001,");
+    struct config *again = parse(config->json);
+    expect_json(again, config->json);
+    config_unref(again);
+    config = change(config, CONFIG_PATCH, "default",
+                    "{\"algorithm\":\"leaky_bucket\",\"max_delay\":30,\"leak_rate\":1000}");
+    ck_assert_int_eq(policy_of(config, "default")->max_delay_us, 30 * MICRO);
+    expect_refused(config, CONFIG_PATCH, "default", "{\"algorithm\":\"sliding_window_log\"}", 422, "on_limit",
+                   "cannot be combined with algorithm sliding_window_log");
+    config = change(config, CONFIG_PATCH, "default", "{\"on_limit\":\"shadow\"}");
+    ck_assert_ptr_null(strstr(config->json, "max_delay"));
+    ck_assert_int_eq(policy_of(config, "default")->on_limit, ON_LIMIT_SHADOW);
+    ck_assert_int_eq(policy_of(config, "default")->max_delay_us, 0);
+    config = change(config, CONFIG_PATCH, "default", "{\"on_limit\":\"delay\",\"max_delay\":0}");
+    config = change(config, CONFIG_PATCH, "default", "{\"on_limit\":null}");
+    ck_assert_int_eq(policy_of(config, "default")->on_limit, ON_LIMIT_REJECT);
+    config_unref(config);
+}
+END_TEST
+
+START_TEST(several_limits) {
+    static const char body[] =
+        "{\"limits\":[{\"name\":\"burst\",\"algorithm\":\"token_bucket\",\"capacity\":5},"
+        "{\"name\":\"daily\",\"algorithm\":\"fixed_window\",\"limit\":1000,\"window\":"
+        "86400},{\"algorithm\":\"sliding_window_log\",\"limit\":3}],\"cost\":3}";
+    struct config *config = change(minimal(), CONFIG_PUT, "many", body);
+    const struct policy *policy = policy_of(config, "many");
+    ck_assert_uint_eq(policy->limit_count, 3);
+    ck_assert_str_eq(policy->limits[0].name, "burst");
+    ck_assert_str_eq(policy->limits[1].name, "daily");
+    ck_assert_str_eq(policy->limits[2].name, "sliding_window_log");
+    ck_assert_int_eq(policy->limits[0].params[0], 5 * MICRO);
+    ck_assert_int_eq(policy->limits[1].params[1], 86400 * MICRO);
+    ck_assert_int_eq(policy->cost_max, 3);
+    CHECK_CONTAINS(
+        config->json,
+        "\"limits\":[{\"name\":\"burst\",\"algorithm\":\"token_bucket\",\"capacity\":5,\"refill_rate\":1,"
+        "\"refill_interval\":1},{\"name\":\"daily\",\"algorithm\":\"fixed_window\",\"limit\":1000,"
+        "\"window\":86400},{\"name\":\"sliding_window_log\",");
+    struct config *again = parse(config->json);
+    expect_json(again, config->json);
+    config_unref(again);
+    config_unref(config);
+}
+END_TEST
+
+START_TEST(methods) {
+    struct config *config =
+        change(minimal(), CONFIG_PUT, "read", "{\"paths\":[\"/api/x\"],\"methods\":[\"POST\",\"GET\"]}");
+    CHECK_CONTAINS(config->json, "\"paths\":[\"/api/x\"],\"methods\":[\"GET\",\"POST\"],\"key\"");
+    config = change(config, CONFIG_PATCH, "read", "{\"methods\":null}");
+    ck_assert_ptr_null(strstr(config->json, "methods"));
     config_unref(config);
 }
 END_TEST
@@ -248,9 +350,19 @@ START_TEST(document_too_large) {
 END_TEST
 
 int main(void) {
-    const TTest *const tests[] = {defaults,          writes_what_it_read, bad_documents, policy_names,
-                                  bad_numbers,       endless_numbers,     exact_numbers, words,
-                                  too_many_policies, document_too_large};
+    const TTest *const tests[] = {defaults,
+                                  writes_what_it_read,
+                                  bad_documents,
+                                  policy_names,
+                                  bad_numbers,
+                                  endless_numbers,
+                                  exact_numbers,
+                                  words,
+                                  delays,
+                                  several_limits,
+                                  methods,
+                                  too_many_policies,
+                                  document_too_large};
     TCase *group = tcase_create("config");
     for (size_t i = 0; i < COUNT(tests); i++)
         tcase_add_test(group, tests[i]);

@@ -53,6 +53,45 @@ START_TEST(no_change_no_version) {
 }
 END_TEST
 
+/* Another algorithm begins anew: what the patch leaves out has that algorithm's default. */
+START_TEST(another_algorithm) {
+    struct config *config = change(minimal(), CONFIG_PATCH, "default", "{\"capacity\":7}");
+    config = change(config, CONFIG_PATCH, "default", "{\"algorithm\":\"fixed_window\",\"window\":60}");
+    CHECK_CONTAINS(config->json, "\"algorithm\":\"fixed_window\",\"limit\":10,\"window\":60,\"cost\"");
+    expect_refused(config, CONFIG_PATCH, "default", "{\"capacity\":7}", 422, "capacity", "is not a member");
+    config = change(config, CONFIG_PATCH, "default", "{\"limit\":3,\"window\":5}");
+    config = change(config, CONFIG_PATCH, "default", "{\"algorithm\":\"sliding_window_log\",\"limit\":4}");
+    CHECK_CONTAINS(config->json, "\"algorithm\":\"sliding_window_log\",\"limit\":4,\"window\":10,\"cost\"");
+    config = change(config, CONFIG_PATCH, "default", "{\"algorithm\":\"leaky_bucket\"}");
+    CHECK_CONTAINS(config->json, "\"algorithm\":\"leaky_bucket\",\"capacity\":10,\"leak_rate\":1,\"cost\"");
+    config_unref(config);
+}
+END_TEST
+
+START_TEST(limits_and_back) {
+    static const char *const to_limits[] = {
+        "{\"limits\":[{\"name\":\"a\"},{\"name\":\"b\",\"capacity\":4}],\"algorithm\":null}",
+        "{\"limits\":[{\"name\":\"a\"},{\"name\":\"b\",\"capacity\":4}],\"algorithm\":null,\"capacity\":null,"
+        "\"refill_rate\":null,\"refill_interval\":null}"};
+    for (size_t i = 0; i < COUNT(to_limits); i++) {
+        struct config *config = change(minimal(), CONFIG_PATCH, "default", to_limits[i]);
+        ck_assert_uint_eq(config_policy(config, "default", 7)->limit_count, 2);
+        ck_assert_ptr_null(strstr(config->json, "\"key\":\"ip:{ip}\",\"algorithm\""));
+        expect_refused(config, CONFIG_PATCH, "default", "{\"algorithm\":\"fixed_window\"}", 422, "algorithm",
+                       "beside limits");
+        expect_refused(config, CONFIG_PATCH, "default", "{\"algorithm\":null}", 422, "algorithm", "beside");
+        config = change(config, CONFIG_PATCH, "default", "{\"limits\":null,\"capacity\":3}");
+        expect_json(config, "{\"policies\":{\"default\":" POLICY("\"/api\"", 3, 1, 1) "}}");
+        config_unref(config);
+    }
+    struct config *config = minimal();
+    expect_refused(config, CONFIG_PATCH, "default", "{\"limits\":null,\"algorithm\":null}", 422, "algorithm",
+                   "got null");
+    expect_refused(config, CONFIG_PATCH, "default", "{\"capacity\":null}", 422, "capacity", "got null");
+    config_unref(config);
+}
+END_TEST
+
 START_TEST(put_replaces_whole) {
     struct config *config = minimal();
     config = change(config, CONFIG_PATCH, "default", "{\"capacity\":7,\"paths\":[\"/v1\"],\"cost\":3}");
@@ -186,9 +225,9 @@ START_TEST(required_members) {
 END_TEST
 
 int main(void) {
-    const TTest *const tests[] = {patch_is_a_merge,     no_change_no_version, put_replaces_whole,
-                                  policies_come_and_go, version_in_a_body,    bodies_that_are_no_object,
-                                  required_members};
+    const TTest *const tests[] = {patch_is_a_merge,  no_change_no_version,      put_replaces_whole,
+                                  another_algorithm, limits_and_back,           policies_come_and_go,
+                                  version_in_a_body, bodies_that_are_no_object, required_members};
     TCase *group = tcase_create("config_edit");
     for (size_t i = 0; i < COUNT(tests); i++)
         tcase_add_test(group, tests[i]);

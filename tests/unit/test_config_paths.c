@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/http_method.h"
 #include "config_tests.h"
 
 START_TEST(bad_paths) {
@@ -210,9 +211,55 @@ START_TEST(many_policies) {
 }
 END_TEST
 
+/* The longest path whose policy covers the method; GET covers HEAD, none named covers all. */
+START_TEST(methods_choose) {
+    static const struct {
+        const char *path;
+        unsigned method;
+        const char *policy, *prefix;
+    } cases[] = {
+        {"/api/x/y", HTTP_GET, "reads", "/api/x"},
+        {"/api/x", HTTP_HEAD, "reads", "/api/x"},
+        {"/api/x/y", HTTP_POST, "writes", "/api/x"},
+        {"/api/x/y", HTTP_PUT, "writes", "/api/x"},
+        {"/api/x/y", HTTP_DELETE, "default", "/api"},
+        {"/api/x/y", HTTP_OTHER, "default", "/api"},
+        {"/api/x/y", 0, "default", "/api"},
+        {"/api/x/d/e", HTTP_DELETE, "deep", "/api/x/d"},
+        {"/api/x/d/e", HTTP_POST, "writes", "/api/x"},
+        {"/api/x/d/e", HTTP_PATCH, "default", "/api"},
+        {"/y", HTTP_GET, NULL, NULL},
+        {"/y", HTTP_POST, "alone", "/y"},
+    };
+    struct config *config = parse("{\"policies\":{\"default\":{},"
+                                  "\"reads\":{\"paths\":[\"/api/x\"],\"methods\":[\"GET\"]},"
+                                  "\"writes\":{\"paths\":[\"/api/x\"],\"methods\":[\"POST\",\"PUT\"]},"
+                                  "\"deep\":{\"paths\":[\"/api/x/d\"],\"methods\":[\"DELETE\"]},"
+                                  "\"alone\":{\"paths\":[\"/y\"],\"methods\":[\"POST\"]}}}");
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *prefix = NULL;
+        const struct policy *policy = config_match(config, cases[i].path, cases[i].method, &prefix);
+        ck_assert_msg((policy != NULL) == (cases[i].policy != NULL), "case %zu", i);
+        if (!policy) continue;
+        ck_assert_str_eq(policy->name, cases[i].policy);
+        ck_assert_str_eq(prefix, cases[i].prefix);
+    }
+    expect_refused(config, CONFIG_PUT, "more", "{\"paths\":[\"/api/x\"],\"methods\":[\"PATCH\",\"PUT\"]}",
+                   422, "paths",
+                   "paths has \"/api/x\", which policy writes has already, for a method of both");
+    expect_refused(config, CONFIG_PUT, "more", "{\"paths\":[\"/api/x\"],\"methods\":[\"HEAD\"]}", 422,
+                   "paths", "which policy reads has already");
+    expect_refused(config, CONFIG_PUT, "more", "{\"paths\":[\"/y\"]}", 422, "paths",
+                   "which policy alone has");
+    config = change(config, CONFIG_PUT, "more", "{\"paths\":[\"/api/x\"],\"methods\":[\"PATCH\"]}");
+    config_unref(config);
+}
+END_TEST
+
 int main(void) {
     const TTest *const tests[] = {
-        bad_paths, many_paths, same_path_twice, longest_path_wins, index_equals_the_rule, many_policies};
+        bad_paths,     many_paths,    same_path_twice, longest_path_wins, index_equals_the_rule,
+        many_policies, methods_choose};
     TCase *group = tcase_create("config_paths");
     for (size_t i = 0; i < COUNT(tests); i++)
         tcase_add_test(group, tests[i]);
