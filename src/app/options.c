@@ -170,13 +170,14 @@ static int check_limit(struct options_parse *parse) {
     size_t param = 0;
     struct err why = ERR_INIT;
     if (limit_settings_check(&parse->options->limit, &param, &why) == 0) return 0;
-    return fail_option(parse, parse->table.param_names[param], why.text);
+    char name[OPTION_NAME_MAX];
+    option_param_name(&parse->options->limit.algorithm->params[param], name);
+    return fail_option(parse, name, why.text);
 }
 
 static void set_defaults(struct options *options) {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     options->threads = cpus < 1 ? 1 : cpus > THREADS_MAX ? THREADS_MAX : (int)cpus;
-    limit_settings_default(&options->limit, algorithms[0]);
 }
 
 /* From what was given to the options. */
@@ -191,7 +192,7 @@ enum options_result options_parse(struct options *options, int argc, char *const
                                   struct err *err) {
     *options = (struct options){.port = 0};
     struct options_parse parse = {.options = options, .env = env, .err = err};
-    option_table_fill(&parse.table, algorithms[0]);
+    option_table_fill(&parse.table);
     set_defaults(options);
     enum options_result result = OPTIONS_RUN;
     for (char *const *next = argv + (argc > 0); result == OPTIONS_RUN && *next;)
@@ -216,24 +217,47 @@ void options_free(struct options *options) {
     *options = (struct options){.port = 0};
 }
 
-void options_config_json(const struct options *options, struct buf *out) {
+static void write_default(struct json_out *json, const struct options *options) {
     const struct algorithm *algorithm = options->limit.algorithm;
+    json_object(json, "default");
+    json_array(json, "paths");
+    json_str(json, NULL, "/api");
+    json_end(json);
+    json_str(json, "key", "ip:{ip}");
+    json_str(json, "algorithm", algorithm->name);
+    for (size_t i = 0; i < algorithm->param_count; i++)
+        json_micro(json, algorithm->params[i].name, options->limit.params[i]);
+    json_str(json, "on_redis_error", on_redis_error_name(options->on_redis_error));
+    json_end(json);
+}
+
+/* One of each algorithm for a first look, at /api/token-bucket and so on, with the algorithm's defaults. */
+static void write_example(struct json_out *json, const struct options *options,
+                          const struct algorithm *algorithm) {
+    char name[POLICY_NAME_MAX + 1], path[POLICY_NAME_MAX + 8];
+    snprintf(name, sizeof name, "%s", algorithm->name);
+    for (char *at = name; *at; at++) {
+        if (*at == '_') *at = '-';
+    }
+    snprintf(path, sizeof path, "/api/%s", name);
+    json_object(json, name);
+    json_array(json, "paths");
+    json_str(json, NULL, path);
+    json_end(json);
+    json_str(json, "key", "user:{query.user|ip}");
+    json_str(json, "algorithm", algorithm->name);
+    json_str(json, "on_redis_error", on_redis_error_name(options->on_redis_error));
+    json_end(json);
+}
+
+void options_config_json(const struct options *options, struct buf *out) {
     struct json_out json;
     json_begin(&json, out);
     json_object(&json, NULL);
     json_object(&json, "policies");
-    json_object(&json, "default");
-    json_array(&json, "paths");
-    json_str(&json, NULL, "/api");
-    json_end(&json);
-    json_str(&json, "key", "ip:{ip}");
-    json_str(&json, "algorithm", algorithm->name);
-    for (size_t i = 0; i < algorithm->param_count; i++)
-        json_micro(&json, algorithm->params[i].name, options->limit.params[i]);
-    json_int(&json, "cost", 1);
-    json_str(&json, "on_limit", on_limit_name(ON_LIMIT_REJECT));
-    json_str(&json, "on_redis_error", on_redis_error_name(options->on_redis_error));
-    json_end(&json);
+    write_default(&json, options);
+    for (size_t i = 0; i < algorithm_count; i++)
+        write_example(&json, options, algorithms[i]);
     json_end(&json);
     json_end(&json);
 }

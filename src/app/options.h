@@ -60,7 +60,8 @@ void options_free(struct options *options);
 /* The text of --help, made from the table. */
 void options_help(struct buf *out);
 
-/* The document that the settings of the start amount to: {"policies":{"default":{...}}}. */
+/* The document that the settings of the start amount to: policy `default` by the flags, and one policy for
+ * each algorithm ("token-bucket" at /api/token-bucket, ...). What has its default is left out. */
 void options_config_json(const struct options *options, struct buf *out);
 
 #endif

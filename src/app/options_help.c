@@ -31,14 +31,34 @@ static void add_wrapped(struct buf *out, const char *text, size_t column, size_t
     buf_addc(out, '\n');
 }
 
+/* Which algorithms have the parameter, and where one bounds it otherwise than the first. */
+static void add_param_words(struct buf *words, const struct param *param) {
+    char allowed[ALLOWED_MAX];
+    param_allowed(param, allowed, sizeof allowed);
+    buf_addf(words, " In %s: %s.", param->unit, allowed);
+    const char *glue = " Of ";
+    for (size_t i = 0; i < algorithm_count; i++) {
+        int index = algorithm_param(algorithms[i], param->name);
+        if (index < 0) continue;
+        buf_addf(words, "%s%s", glue, algorithms[i]->name);
+        if (algorithms[i]->params[index].max != param->max) {
+            param_allowed(&algorithms[i]->params[index], allowed, sizeof allowed);
+            buf_addf(words, " (%s)", allowed);
+        }
+        glue = ", ";
+    }
+    buf_addc(words, '.');
+}
+
 /* Summary, what is allowed, default. */
 static void add_words(struct buf *words, const struct option *option) {
     buf_adds(words, option->summary);
     if (option->set == option_set_int) buf_addf(words, " From %d to %d.", option->min, option->max);
-    if (option->param) {
-        char allowed[ALLOWED_MAX];
-        param_allowed(option->param, allowed, sizeof allowed);
-        buf_addf(words, " In %s: %s.", option->param->unit, allowed);
+    if (option->param) add_param_words(words, option->param);
+    if (option->set == option_set_algorithm) {
+        char names[ALLOWED_MAX];
+        option_words(option, names, sizeof names);
+        buf_addf(words, " %s.", names);
     }
     if (option->list) buf_adds(words, " May be given several times, or as a list with commas.");
     const char *fallback = option->shown ? option->shown : option->fallback;
@@ -77,7 +97,7 @@ static const char *const notes[] = {
 
 void options_help(struct buf *out) {
     struct option_table table;
-    option_table_fill(&table, algorithms[0]);
+    option_table_fill(&table);
     buf_adds(out, "Usage: ratelimitd [options]\n\n");
     add_wrapped(out,
                 "An HTTP rate limit server that decides in Redis, so that all its instances share one limit.",

@@ -96,13 +96,36 @@ int option_set_bool_choice(const struct option *option, const char *text, struct
     return 0;
 }
 
+int option_set_algorithm(const struct option *option, const char *text, struct options *options,
+                         struct err *err) {
+    int value = 0;
+    if (choose(option, text, &value, err)) return -1;
+    limit_settings_default(&options->limit, algorithms[value]);
+    return 0;
+}
+
+/* It would do nothing, and whoever gave it thinks it does. */
+static int refuse_param(const struct algorithm *algorithm, struct err *err) {
+    char words[ALLOWED_MAX], name[OPTION_NAME_MAX];
+    size_t used = 0;
+    words[0] = '\0';
+    for (size_t i = 0; i < algorithm->param_count && used < sizeof words; i++) {
+        option_param_name(&algorithm->params[i], name);
+        used += (size_t)snprintf(words + used, sizeof words - used, "%s--%s", i ? ", " : "", name);
+    }
+    return err_set(err, "is no parameter of algorithm %s, which has %s", algorithm->name, words);
+}
+
 int option_set_param(const struct option *option, const char *text, struct options *options,
                      struct err *err) {
-    const struct param *param = option->param;
+    const struct algorithm *algorithm = options->limit.algorithm;
+    int index = algorithm_param(algorithm, option->param->name);
     int64_t value;
+    if (index < 0) return refuse_param(algorithm, err);
+    const struct param *param = &algorithm->params[index];
     if (decimal_parse(text, strlen(text), &value) == DECIMAL_OK && value >= param->min &&
         value <= param->max && (!param->whole || value % MICRO == 0)) {
-        options->limit.params[option->param_index] = value;
+        options->limit.params[index] = value;
         return 0;
     }
     char allowed[ALLOWED_MAX];

@@ -207,35 +207,59 @@ static void add_rows(struct option_table *table, const struct option *rows, size
     table->count += count;
 }
 
-/* "refill_rate" becomes --refill-rate. */
-static void add_param(struct option_table *table, const struct param *param, size_t index) {
-    char *name = table->param_names[index];
-    snprintf(name, OPTION_NAME_MAX, "%s", param->name);
-    for (char *at = name; *at; at++) {
+void option_param_name(const struct param *param, char out[OPTION_NAME_MAX]) {
+    snprintf(out, OPTION_NAME_MAX, "%s", param->name);
+    for (char *at = out; *at; at++) {
         if (*at == '_') *at = '-';
     }
-    decimal_format(param->fallback, table->param_fallbacks[index]);
-    table->rows[table->count++] = (struct option){
-        .section = index == 0 ? "Limit of policy \"default\"" : NULL,
-        .name = name,
-        .argument = "N",
-        .fallback = table->param_fallbacks[index],
-        .summary = param->summary,
-        .set = option_set_param,
-        .param = param,
-        .param_index = index,
-    };
 }
 
-void option_table_fill(struct option_table *table, const struct algorithm *algorithm) {
-    _Static_assert(sizeof first_rows / sizeof *first_rows + PARAMS_MAX +
+static void add_param(struct option_table *table, const struct param *param) {
+    char *name = table->param_names[table->param_count], *shown = table->param_shown[table->param_count];
+    table->param_count++;
+    option_param_name(param, name);
+    decimal_format(param->fallback, shown);
+    table->rows[table->count++] = (struct option){.name = name,
+                                                  .argument = "N",
+                                                  .shown = shown,
+                                                  .summary = param->summary,
+                                                  .set = option_set_param,
+                                                  .param = param};
+}
+
+static bool has_param(const struct option_table *table, const struct param *param) {
+    for (size_t i = 0; i < table->count; i++) {
+        if (table->rows[i].param && strcmp(table->rows[i].param->name, param->name) == 0) return true;
+    }
+    return false;
+}
+
+/* A parameter that several algorithms have is one option. */
+static void add_algorithms(struct option_table *table) {
+    for (size_t i = 0; i < algorithm_count; i++)
+        table->algorithms[i] = (struct option_word){algorithms[i]->name, (int)i};
+    table->rows[table->count++] = (struct option){.section = "Limit of policy \"default\"",
+                                                  .name = "algorithm",
+                                                  .argument = "NAME",
+                                                  .fallback = algorithms[0]->name,
+                                                  .set = option_set_algorithm,
+                                                  .words = table->algorithms,
+                                                  .summary = "By which algorithm it limits:"};
+    for (size_t i = 0; i < algorithm_count; i++) {
+        for (size_t p = 0; p < algorithms[i]->param_count; p++) {
+            if (!has_param(table, &algorithms[i]->params[p])) add_param(table, &algorithms[i]->params[p]);
+        }
+    }
+}
+
+void option_table_fill(struct option_table *table) {
+    _Static_assert(sizeof first_rows / sizeof *first_rows + 1 + OPTION_PARAMS_MAX +
                            sizeof last_rows / sizeof *last_rows <=
                        OPTIONS_MAX,
                    "room for all rows");
-    table->count = 0;
+    *table = (struct option_table){.count = 0};
     add_rows(table, first_rows, sizeof first_rows / sizeof *first_rows);
-    for (size_t i = 0; i < algorithm->param_count; i++)
-        add_param(table, &algorithm->params[i], i);
+    add_algorithms(table);
     add_rows(table, last_rows, sizeof last_rows / sizeof *last_rows);
 }
 

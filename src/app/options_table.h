@@ -30,21 +30,26 @@ struct option {
     bool list;                       /* may be given several times; `set` gets each value by itself */
     int min, max;                    /* of numbers; lengths of text */
     const struct option_word *words; /* of a choice */
-    const struct param *param;       /* of an algorithm's parameter */
-    size_t param_index;
+    const struct param *param;       /* of a parameter: the first algorithm's that has it */
 };
 
-enum { OPTIONS_MAX = 48, OPTION_NAME_MAX = 32 };
+enum { OPTIONS_MAX = 64, OPTION_NAME_MAX = 32, OPTION_ALGORITHMS_MAX = 8, OPTION_PARAMS_MAX = 12 };
 
 struct option_table {
     size_t count;
     struct option rows[OPTIONS_MAX];
-    char param_names[PARAMS_MAX][OPTION_NAME_MAX];
-    char param_fallbacks[PARAMS_MAX][DECIMAL_TEXT_MAX];
+    struct option_word algorithms[OPTION_ALGORITHMS_MAX + 1];
+    size_t param_count; /* of all algorithms, each name once */
+    char param_names[OPTION_PARAMS_MAX][OPTION_NAME_MAX];
+    char param_shown[OPTION_PARAMS_MAX][DECIMAL_TEXT_MAX];
 };
 
-/* Fills the table: the fixed rows with the algorithm's parameters among them. Rows point into `table`. */
-void option_table_fill(struct option_table *table, const struct algorithm *algorithm);
+/* Fills the table: the fixed rows, with --algorithm and the parameters of all algorithms among them. Rows
+ * point into `table`. */
+void option_table_fill(struct option_table *table);
+
+/* "refill-rate" for the parameter refill_rate. */
+void option_param_name(const struct param *param, char out[OPTION_NAME_MAX]);
 
 /* Row of a name, or -1. */
 int option_table_find(const struct option_table *table, const char *name, size_t len);
@@ -56,7 +61,9 @@ void option_variable(const struct option *option, char out[OPTION_VARIABLE_MAX])
 /* "info, debug or warn": the words of a choice. */
 void option_words(const struct option *option, char *out, size_t size);
 
-option_set option_set_int, option_set_flag, option_set_choice, option_set_bool_choice, option_set_param;
+option_set option_set_int, option_set_flag, option_set_choice, option_set_bool_choice;
+/* The algorithm is set before its parameters are: it says which there are and what they may be. */
+option_set option_set_algorithm, option_set_param;
 option_set option_set_listen_host, option_set_redis_host, option_set_text, option_set_prefix,
     option_set_directory;
 option_set option_set_token_file, option_set_password_file, option_set_blocks;

@@ -13,8 +13,20 @@
 enum { ETAG_MAX = 32 };
 static const char POLICIES[] = "/admin/policies/";
 
+static const struct {
+    enum http_method method;
+    enum config_verb verb;
+} verbs[] = {{HTTP_PUT, CONFIG_PUT}, {HTTP_PATCH, CONFIG_PATCH}, {HTTP_DELETE, CONFIG_DELETE}};
+
 static void etag_text(uint64_t version, char out[ETAG_MAX]) {
     snprintf(out, ETAG_MAX, "\"%" PRIu64 "\"", version);
+}
+
+static void add_etag(struct request *request, const struct config *config) {
+    char etag[ETAG_MAX];
+
+    etag_text(config->version, etag);
+    request_reply_header(request, "ETag", etag);
 }
 
 /* The policy's name in the path; NULL for the whole document. */
@@ -32,7 +44,6 @@ static void respond_unknown(struct request *request, const char *name) {
 static void respond_config(struct request *request, unsigned status, const struct config *config,
                            const char *name) {
     struct buf body = BUF_INIT(RESPOND_BODY_MAX);
-    char etag[ETAG_MAX];
 
     if (name) {
         const struct policy *policy = config_policy(config, name, strlen(name));
@@ -44,13 +55,17 @@ static void respond_config(struct request *request, unsigned status, const struc
     } else {
         config_json(config, &body);
     }
-    etag_text(config->version, etag);
-    request_reply_header(request, "ETag", etag);
+    add_etag(request, config);
     respond_json(request, status, &body);
+}
+
+static bool is_gone(const struct config *config, const char *name) {
+    return name && !config_policy(config, name, strlen(name));
 }
 
 static void on_changed(void *arg, struct config *config, bool created, const struct config_refusal *why) {
     struct request *request = arg;
+    const char *name = policy_name(request);
 
     if (!config) {
         respond_log_refused(request, why->err.text);
@@ -58,8 +73,13 @@ static void on_changed(void *arg, struct config *config, bool created, const str
         return;
     }
     respond_log_changed(request, config->version);
+    if (request->method == HTTP_DELETE && is_gone(config, name)) {
+        add_etag(request, config);
+        respond_empty(request, 204);
+        return;
+    }
     if (created) request_reply_header(request, "Location", request->uri.path);
-    respond_config(request, created ? 201 : 200, config, policy_name(request));
+    respond_config(request, created ? 201 : 200, config, name);
 }
 
 /* Reads If-Match against the newest version. False if it has been answered. */
@@ -85,9 +105,17 @@ static bool read_if_match(struct request *request, uint64_t *if_match) {
     return match == FIELD_MATCH_YES || match == FIELD_MATCH_ANY;
 }
 
+static enum config_verb verb_of(const struct request *request) {
+    size_t i = 0;
+
+    while (verbs[i].method != request->method)
+        i++; /* the route lets no other method through */
+    return verbs[i].verb;
+}
+
 static void change(struct request *request) {
     struct config_change change = {
-        .verb = request->method == HTTP_PUT ? CONFIG_PUT : CONFIG_PATCH,
+        .verb = verb_of(request),
         .policy = policy_name(request),
         .body = buf_str(&request->body),
         .body_len = request->body.len,

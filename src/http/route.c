@@ -21,7 +21,7 @@ enum {
     MIB = 1024 * 1024,
     ANY_METHOD = 2 * HTTP_OTHER - 1,
     ANY_BUT_OPTIONS = ANY_METHOD & ~HTTP_OPTIONS,
-    CHANGEABLE = HTTP_GET | HTTP_PUT | HTTP_PATCH,
+    CHANGEABLE = HTTP_GET | HTTP_PUT | HTTP_PATCH | HTTP_DELETE,
     IGNORED_BODY = 64 * KIB /* of a body that nobody looks at */
 };
 

@@ -335,6 +335,18 @@ static const struct {
     {"--refill-interval|31536000.1", "", "--refill-interval must be"},
     {"", "RATELIMITD_CAPACITY=0", "RATELIMITD_CAPACITY must be"},
     {"--capacity|1000000000|--refill-rate|0.000001", "", "ten years"},
+    {"--algorithm|fixed-window", "",
+     "--algorithm must be token_bucket, fixed_window, sliding_window_log, sliding_window_counter or "
+     "leaky_bucket; got "
+     "\"fixed-window\""},
+    {"--limit|5", "",
+     "--limit is no parameter of algorithm token_bucket, which has --capacity, --refill-rate, "
+     "--refill-interval"},
+    {"--algorithm|fixed_window", "RATELIMITD_CAPACITY=5",
+     "RATELIMITD_CAPACITY is no parameter of algorithm fixed_window, which has --limit, --window"},
+    {"--algorithm|sliding_window_log|--limit|100001", "",
+     "--limit must be a whole number from 1 to 100000; got"},
+    {"--algorithm|sliding_window_counter|--sub-windows|61", "", "from 1 to 60"},
     {"--on-redis-error|none", "", "--on-redis-error must be local, open or closed; got \"none\""},
     {"--on-redis-error|OPEN", "", "must be local, open or closed"},
     {"--ratelimit-fields|draft-8", "", "--ratelimit-fields must be draft-11 or off"},
@@ -617,9 +629,14 @@ START_TEST(help_shows_all_in_100_columns) {
                                       "redis-timeout",
                                       "with-redis",
                                       "key-prefix",
+                                      "algorithm",
                                       "capacity",
                                       "refill-rate",
                                       "refill-interval",
+                                      "limit",
+                                      "window",
+                                      "sub-windows",
+                                      "leak-rate",
                                       "on-redis-error",
                                       "trusted-proxy",
                                       "gateway",
@@ -656,15 +673,44 @@ START_TEST(help_shows_all_in_100_columns) {
 }
 END_TEST
 
+START_TEST(any_algorithm_for_the_default_policy) {
+    must_run("--window=60|--algorithm|fixed_window", "RATELIMITD_LIMIT=5");
+    ck_assert_str_eq(options.limit.algorithm->name, "fixed_window");
+    ck_assert_int_eq(options.limit.params[0], 5 * MICRO);
+    ck_assert_int_eq(options.limit.params[1], 60 * MICRO);
+    options_free(&options);
+    must_run("--sub-windows=4", "RATELIMITD_ALGORITHM=sliding_window_counter");
+    ck_assert_int_eq(options.limit.params[2], 4 * MICRO);
+    struct buf json = BUF_INIT(4096);
+    options_config_json(&options, &json);
+    CHECK_CONTAINS(buf_str(&json),
+                   "\"algorithm\":\"sliding_window_counter\",\"limit\":10,\"window\":10,\"sub_windows\":4,");
+    buf_free(&json);
+    options_free(&options);
+    must_run("--algorithm=leaky_bucket|--leak-rate=0.5|--capacity=3", "");
+    ck_assert_int_eq(options.limit.params[0], 3 * MICRO);
+    ck_assert_int_eq(options.limit.params[1], MICRO / 2);
+    options_free(&options);
+}
+END_TEST
+
 START_TEST(the_start_document) {
     struct buf json = BUF_INIT(4096);
     must_run("", "");
     options_config_json(&options, &json);
-    ck_assert_str_eq(
+    CHECK_CONTAINS(
         buf_str(&json),
         "{\"policies\":{\"default\":{\"paths\":[\"/api\"],\"key\":\"ip:{ip}\",\"algorithm\":\"token_bucket\","
-        "\"capacity\":10,\"refill_rate\":1,\"refill_interval\":1,\"cost\":1,\"on_limit\":\"reject\","
-        "\"on_redis_error\":\"local\"}}}");
+        "\"capacity\":10,\"refill_rate\":1,\"refill_interval\":1,\"on_redis_error\":\"local\"},");
+    for (size_t i = 0; i < algorithm_count; i++) {
+        char words[64];
+        snprintf(words, sizeof words, "\"algorithm\":\"%s\",\"on_redis_error\":\"local\"}",
+                 algorithms[i]->name);
+        CHECK_CONTAINS(buf_str(&json), words);
+    }
+    CHECK_CONTAINS(
+        buf_str(&json),
+        "\"sliding-window-log\":{\"paths\":[\"/api/sliding-window-log\"],\"key\":\"user:{query.user|ip}\"");
     options_free(&options);
     buf_clear(&json);
     must_run("--capacity|3|--refill-rate|0.5|--refill-interval|600.001|--on-redis-error|closed", "");
@@ -707,6 +753,7 @@ int main(void) {
     tcase_add_test(tests, which_secret_counts);
     tcase_add_test(tests, secrets_are_not_for_the_command_line);
     tcase_add_test(tests, help_shows_all_in_100_columns);
+    tcase_add_test(tests, any_algorithm_for_the_default_policy);
     tcase_add_test(tests, the_start_document);
     tcase_add_test(tests, no_arguments_at_all);
     suite_add_tcase(suite, tests);
