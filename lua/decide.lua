@@ -5,6 +5,7 @@
 
 local cost, mode = argument(1), ARGV[2]
 local limits, due = {}, 0
+local longest = mode == "now" and 0 or max_delay  -- nobody could hold it for longer
 
 for n = 1, #KEYS do
     local at = 4 * n
@@ -17,14 +18,14 @@ for n = 1, #KEYS do
     limits[n] = limit
 end
 
-local admitted = due <= max_delay
+local admitted = due <= longest
 local reply = {now, admitted and 1 or 0, due}
 
 -- From here on things are written. A denial and a peek write nothing, but for two exceptions: a TTL that is shorter
 -- than the state now needs (the rate became slower) is lengthened, and a key that holds nonsense is deleted.
 for n = 1, #limits do
     local limit = limits[n]
-    if admitted and mode == "take" then
+    if admitted and (mode == "take" or mode == "now") then
         limit.take(cost)
     elseif mode ~= "look" then
         limit.keep()
@@ -33,8 +34,8 @@ for n = 1, #limits do
     local at = 4 * n
     reply[at] = remaining
     reply[at + 1] = remaining < limit.units and limit.wait((remaining + 1) * UNIT) or 0
-    reply[at + 2] = admitted and 0 or max(0, limit.due - max_delay)
-    reply[at + 3] = max(0, limit.wait(UNIT) - max_delay)
+    reply[at + 2] = admitted and 0 or max(0, limit.due - longest)
+    reply[at + 3] = max(0, limit.wait(UNIT) - longest)
 end
 
 return reply

@@ -4,7 +4,8 @@
 -- other command comes in between, so that two servers never spend the same token.
 --
 --   KEYS[n]   the key of limit n
---   ARGV[1]   cost of the request           ARGV[2]   "take", "peek" (take nothing) or "look" (write nothing at all)
+--   ARGV[1]   cost of the request
+--   ARGV[2]   "take", "now" (take, but only what need not wait), "peek" (take nothing) or "look" (write nothing at all)
 --   ARGV[3]   longest delay to hold a request for, 0 for none
 --   then for each limit: the name of its algorithm and three parameters (unused ones 0)
 --   last      optional: the time, for tests

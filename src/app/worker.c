@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xmalloc.h"
+#include "http/hold.h"
 #include "http/http.h"
 #include "http/route.h"
 #include "limit/limiter.h"
@@ -33,6 +34,7 @@ struct worker {
     struct http *http;
     struct redis_link *link;
     struct limiter *limiter;
+    struct hold *hold;
     bool settled;
     struct config *config; /* in use; services.config points here */
     ev_prepare before_sleep;
@@ -187,6 +189,7 @@ static void drain(struct worker *worker, void *arg) {
     worker->drained_arg = order->arg;
     free(order);
     http_drain(worker->http);
+    hold_stop(worker->hold);
     ev_timer_start(worker->loop, &worker->drain_check);
 }
 
@@ -207,8 +210,10 @@ static void *run(void *arg) {
 
     current = worker;
     ev_run(worker->loop, 0);
+    hold_stop(worker->hold);
     redis_link_free(worker->link); /* answers what waits for it, while microhttpd can still send */
     http_free(worker->http);
+    hold_free(worker->hold);
     limiter_free(worker->limiter);
     config_unref(worker->config);
     return NULL;
@@ -231,7 +236,9 @@ static void start_services(struct worker *worker) {
         redis_link_new(worker->loop, worker->settings->redis, scripts, 1, on_redis_changed, worker);
     worker->limiter = limiter_new(worker->link, worker->settings->local, worker->settings->key_prefix);
     worker->services = worker->settings->services;
+    worker->hold = hold_new(worker->loop, HOLD_MAX);
     worker->services.limiter = worker->limiter;
+    worker->services.hold = worker->hold;
     worker->services.config = &worker->config;
 }
 

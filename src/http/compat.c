@@ -4,6 +4,7 @@
 
 #include "base/decimal.h"
 #include "base/json_out.h"
+#include "http/decide.h"
 #include "http/handlers.h"
 #include "http/respond.h"
 #include "http/services.h"
@@ -31,8 +32,7 @@ static void write_settings(struct json_out *json, const struct policy *policy) {
     json_end(json);
 }
 
-static void on_test(void *arg, const struct decision *decision) {
-    struct request *request = arg;
+static void on_test(struct request *request, const struct decision *decision) {
     const struct policy *policy = demo_policy(request->config);
     struct buf body = BUF_INIT(RESPOND_BODY_MAX);
     struct json_out json;
@@ -59,8 +59,7 @@ void compat_test(struct request *request) {
                         POLICY);
         return;
     }
-    limiter_decide(request->services->limiter, policy, KEY, sizeof KEY - 1, policy->cost, LIMITER_TAKE,
-                   on_test, request);
+    decide_then(request, policy, KEY, sizeof KEY - 1, policy->cost, on_test);
 }
 
 static void config_failed(struct request *request, unsigned status, const char *why) {

@@ -14,4 +14,9 @@
 void decide(struct request *request, const struct policy *policy, const char *key, size_t key_len,
             int64_t cost, enum decision_form form);
 
+/* The same with an answer of the caller's own, who is called when it is the request's turn. */
+typedef void decide_done(struct request *request, const struct decision *decision);
+void decide_then(struct request *request, const struct policy *policy, const char *key, size_t key_len,
+                 int64_t cost, decide_done *done);
+
 #endif

@@ -10,6 +10,8 @@
 #include "http/gateway.h"
 #include "limit/limiter.h"
 
+struct hold;
+
 struct guard_settings {
     const char *admin_token; /* NULL: none set. Never logged */
     const char *host;        /* --host as given */
@@ -17,6 +19,7 @@ struct guard_settings {
 
 struct services {
     struct limiter *limiter;      /* this worker's */
+    struct hold *hold;            /* this worker's: answers that wait for their turn */
     struct config_store *store;   /* the process's */
     struct config *const *config; /* this worker's current snapshot */
     struct guard_settings guard;

@@ -132,8 +132,10 @@ static int64_t longest_delay(const struct policy *policy) {
 
 static void build(struct limiter *limiter, const struct policy *policy, const char *key, size_t key_len,
                   int64_t cost, enum limiter_mode mode) {
-    static const char *const modes[] = {
-        [LIMITER_TAKE] = "take", [LIMITER_PEEK] = "peek", [LIMITER_LOOK] = "look"};
+    static const char *const modes[] = {[LIMITER_TAKE] = "take",
+                                        [LIMITER_TAKE_NOW] = "now",
+                                        [LIMITER_PEEK] = "peek",
+                                        [LIMITER_LOOK] = "look"};
     buf_clear(&limiter->text);
     limiter->argc = 0;
     limiter->starts[0] = 0;
