@@ -14,6 +14,7 @@
 #include "http/hold.h"
 #include "http/http.h"
 #include "http/route.h"
+#include "limit/key_admin.h"
 #include "limit/limiter.h"
 
 static const double DRAIN_CHECK_SECONDS = 0.01;
@@ -34,6 +35,7 @@ struct worker {
     struct http *http;
     struct redis_link *link;
     struct limiter *limiter;
+    struct key_admin *keys;
     struct hold *hold;
     bool settled;
     struct config *config; /* in use; services.config points here */
@@ -214,6 +216,7 @@ static void *run(void *arg) {
     redis_link_free(worker->link); /* answers what waits for it, while microhttpd can still send */
     http_free(worker->http);
     hold_free(worker->hold);
+    key_admin_free(worker->keys);
     limiter_free(worker->limiter);
     config_unref(worker->config);
     return NULL;
@@ -239,6 +242,8 @@ static void start_services(struct worker *worker) {
     worker->hold = hold_new(worker->loop, HOLD_MAX);
     worker->services.limiter = worker->limiter;
     worker->services.hold = worker->hold;
+    worker->keys = key_admin_new(worker->link, worker->settings->key_prefix);
+    worker->services.keys = worker->keys;
     worker->services.config = &worker->config;
 }
 

@@ -1,4 +1,4 @@
-/* The handlers of the route table, one file a family: api.c, check.c, compat.c, admin.c, info.c. */
+/* The handlers of the route table, one file a family: api.c, check.c, compat.c, admin.c, keys.c, info.c. */
 #ifndef RL_HTTP_HANDLERS_H
 #define RL_HTTP_HANDLERS_H
 
@@ -10,6 +10,7 @@ void check_original(struct request *request);  /* ANY /check/<original target>, 
 void compat_test(struct request *request);     /* POST /test */
 void compat_config(struct request *request);   /* POST /config */
 void admin_config(struct request *request);    /* /admin/config */
+void admin_keys(struct request *request);      /* /admin/keys */
 void admin_policy(struct request *request);    /* /admin/policies/NAME */
 void info_algorithms(struct request *request); /* GET /algorithms */
 void info_health(struct request *request);     /* GET /healthz */

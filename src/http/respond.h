@@ -40,6 +40,11 @@ enum decision_form {
 void respond_decision(struct request *request, const struct policy *policy, const char *key, size_t key_len,
                       const struct decision *decision, enum decision_form form);
 
+/* The members of a decision's body, into an object that is open. */
+struct json_out;
+void respond_write_decision(struct json_out *json, const struct policy *policy, const char *key,
+                            size_t key_len, const struct decision *decision);
+
 /* Adds the rate limit headers of a decision to an answer of that status: Retry-After only if it is a refusal.
  */
 void respond_rate_headers(struct request *request, const struct policy *policy,

@@ -67,8 +67,8 @@ static void write_limits(struct json_out *json, const struct policy *policy,
     json_end(json);
 }
 
-static void write_decision(struct json_out *json, const struct policy *policy, const char *key,
-                           size_t key_len, const struct decision *decision) {
+void respond_write_decision(struct json_out *json, const struct policy *policy, const char *key,
+                            size_t key_len, const struct decision *decision) {
     const struct limit_settings *limit = &policy->limits[decision->count ? decision->binding : 0];
 
     json_bool(json, "allowed", decision->outcome == DECISION_ALLOWED);
@@ -147,7 +147,7 @@ void respond_decision(struct request *request, const struct policy *policy, cons
 
     json_begin(&json, &body);
     json_object(&json, NULL);
-    write_decision(&json, policy, key, key_len, decision);
+    respond_write_decision(&json, policy, key, key_len, decision);
     if (status >= 400) write_refusal(&json, status, policy, decision);
     json_end(&json);
     respond_rate_headers(request, policy, decision, status);

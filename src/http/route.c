@@ -32,6 +32,7 @@ const struct route routes[] = {
     {"/config", false, true, HTTP_POST, MEDIA_FORM, 64 * KIB, compat_config, NULL},
     {"/algorithms", false, false, HTTP_GET, MEDIA_ANY, IGNORED_BODY, info_algorithms, NULL},
     {"/admin/config", false, true, CHANGEABLE, MEDIA_JSON, MIB, admin_config, NULL},
+    {"/admin/keys", false, true, HTTP_GET | HTTP_DELETE, MEDIA_JSON, 64 * KIB, admin_keys, NULL},
     {"/admin/policies", true, true, CHANGEABLE, MEDIA_JSON, 64 * KIB, admin_policy, NULL},
     {"/healthz", false, false, HTTP_GET, MEDIA_ANY, IGNORED_BODY, info_health, NULL},
     /* Last, since it fits every path. */

@@ -11,6 +11,7 @@
 #include "limit/limiter.h"
 
 struct hold;
+struct key_admin;
 
 struct guard_settings {
     const char *admin_token; /* NULL: none set. Never logged */
@@ -19,6 +20,7 @@ struct guard_settings {
 
 struct services {
     struct limiter *limiter;      /* this worker's */
+    struct key_admin *keys;       /* this worker's */
     struct hold *hold;            /* this worker's: answers that wait for their turn */
     struct config_store *store;   /* the process's */
     struct config *const *config; /* this worker's current snapshot */

@@ -12,10 +12,7 @@
 
 #include "base/log.h"
 
-enum { ENCODED_MAX = 200, ENCODED_KEPT = 64, HASH_BYTES = 32 };
-
-/* Encoded bytes are "%" and two capital digits, so no encoding can hold this. */
-#define HASH_MARK "%sha256:"
+enum { ENCODED_KEPT = 64, HASH_BYTES = 32 };
 
 static bool is_unreserved(unsigned char byte) {
     if ((byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9'))
@@ -49,9 +46,9 @@ void key_encode_value(const char *value, size_t len, const char *keep, struct bu
 }
 
 void key_encode(const char *key, size_t len, struct buf *out) {
-    char encoded[ENCODED_MAX + 3];
+    char encoded[KEY_ENCODED_MAX + 3];
     size_t used = 0;
-    for (size_t i = 0; i < len && used <= ENCODED_MAX; i++) {
+    for (size_t i = 0; i < len && used <= KEY_ENCODED_MAX; i++) {
         unsigned char byte = (unsigned char)key[i];
         if (is_plain_in_redis(byte)) {
             encoded[used++] = (char)byte;
@@ -60,14 +57,14 @@ void key_encode(const char *key, size_t len, struct buf *out) {
             used += 3;
         }
     }
-    if (used <= ENCODED_MAX) {
+    if (used <= KEY_ENCODED_MAX) {
         buf_add(out, encoded, used);
         return;
     }
     char hash[KEY_HASH_TEXT];
     key_hash(key, len, hash);
     buf_add(out, encoded, ENCODED_KEPT);
-    buf_adds(out, HASH_MARK);
+    buf_adds(out, KEY_HASH_MARK);
     buf_adds(out, hash);
 }
 

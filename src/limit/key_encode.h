@@ -6,7 +6,11 @@
 
 #include "base/buf.h"
 
-enum { KEY_HASH_TEXT = 65 }; /* SHA-256 in lower-case hexadecimal, with its NUL */
+/* Encoded bytes are "%" and two capital digits, so no encoding can hold this. */
+#define KEY_HASH_MARK "%sha256:"
+
+enum { KEY_ENCODED_MAX = 200 }; /* bytes; what would be longer is hashed */
+enum { KEY_HASH_TEXT = 65 };    /* SHA-256 in lower-case hexadecimal, with its NUL */
 
 /* Appends a value as it stands in K: percent-encoded outside [A-Za-z0-9._~-] and the characters of `keep`. */
 void key_encode_value(const char *value, size_t len, const char *keep, struct buf *out);

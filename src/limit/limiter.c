@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/xmalloc.h"
 #include "limit/lua_scripts.h"
+#include "limit/redis_key.h"
 
 enum {
     ARGS_HEAD = 3,      /* cost, mode, longest delay */
@@ -110,18 +111,9 @@ static void add_int(struct limiter *limiter, int64_t value) {
     end_arg(limiter);
 }
 
-/* <prefix><policy>:<limit>:{<key>}: the keys of one decision share a hash tag, so that Redis Cluster keeps
- * them together. */
 static void add_keys(struct limiter *limiter, const struct policy *policy, const char *key, size_t key_len) {
-    struct buf *text = &limiter->text;
     for (size_t i = 0; i < policy->limit_count; i++) {
-        buf_adds(text, limiter->key_prefix);
-        buf_adds(text, policy->name);
-        buf_addc(text, ':');
-        buf_adds(text, policy->limits[i].name);
-        buf_adds(text, ":{");
-        key_encode(key, key_len, text);
-        buf_addc(text, '}');
+        redis_key_add(&limiter->text, limiter->key_prefix, policy->name, policy->limits[i].name, key, key_len);
         end_arg(limiter);
     }
 }
