@@ -23,6 +23,6 @@ void api_handle(struct request *request) {
         respond_problem(request, 400, NULL, "This request gives policy %s no key: %s", policy->name,
                         err.text);
     else
-        decide(request, policy, buf_str(&key), key.len, policy->cost, DECISION_FORM_PLAIN);
+        decide_request(request, policy, buf_str(&key), key.len, policy->cost, DECISION_FORM_PLAIN);
     buf_free(&key);
 }

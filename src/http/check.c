@@ -128,8 +128,8 @@ static void decide_for(const struct check *check, const char *key, size_t key_le
     enum decision_form form = check->gateway ? DECISION_FORM_GATEWAY : DECISION_FORM_PLAIN;
     bool peek = check->cost == 0;
 
-    decide(check->request, check->policy, key, key_len, peek ? check->policy->cost : check->cost,
-           peek ? DECISION_FORM_PEEK : form);
+    decide_request(check->request, check->policy, key, key_len, peek ? check->policy->cost : check->cost,
+                   peek ? DECISION_FORM_PEEK : form);
 }
 
 /* A gateway asks about everything, and most of it need not be limited: no policy, no limit. */

@@ -89,8 +89,8 @@ static void ask(struct request *request, const struct waiting *from, const char 
                    mode_of(request, waiting), on_decision, request);
 }
 
-void decide(struct request *request, const struct policy *policy, const char *key, size_t key_len,
-            int64_t cost, enum decision_form form) {
+void decide_request(struct request *request, const struct policy *policy, const char *key, size_t key_len,
+                    int64_t cost, enum decision_form form) {
     const struct waiting waiting = {.policy = policy, .form = form, .key_len = key_len};
 
     ask(request, &waiting, key, cost);

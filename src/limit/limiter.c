@@ -113,7 +113,8 @@ static void add_int(struct limiter *limiter, int64_t value) {
 
 static void add_keys(struct limiter *limiter, const struct policy *policy, const char *key, size_t key_len) {
     for (size_t i = 0; i < policy->limit_count; i++) {
-        redis_key_add(&limiter->text, limiter->key_prefix, policy->name, policy->limits[i].name, key, key_len);
+        redis_key_add(&limiter->text, limiter->key_prefix, policy->name, policy->limits[i].name, key,
+                      key_len);
         end_arg(limiter);
     }
 }
@@ -178,11 +179,12 @@ static bool read_reply(const struct policy *policy, const struct redis_value *va
 
 static void decide_here(const struct pending *pending, struct decision *decision) {
     struct local_limiter *local = pending->limiter->local;
-    const struct local_request request = {.now_us =
-                                              local_limiter_now(local, clock_wall_us(), clock_mono_us()),
-                                          .cost = pending->cost,
-                                          .max_delay_us = longest_delay(pending->policy),
-                                          .take = pending->mode == LIMITER_TAKE};
+    const struct local_request request = {
+        .now_us = local_limiter_now(local, clock_wall_us(), clock_mono_us()),
+        .cost = pending->cost,
+        .max_delay_us = longest_delay(pending->policy),
+        .at_once = pending->mode == LIMITER_TAKE_NOW,
+        .take = pending->mode == LIMITER_TAKE || pending->mode == LIMITER_TAKE_NOW};
     local_limiter_decide(local, pending->policy, pending->tag, pending->tag_len, &request, decision);
 }
 

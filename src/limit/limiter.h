@@ -18,8 +18,8 @@ struct limiter;
 enum limiter_mode {
     LIMITER_TAKE,
     LIMITER_TAKE_NOW, /* under a policy that delays: denies what would have to wait */
-    LIMITER_PEEK, /* takes nothing; the outcome tells about `cost`. May mend a key as a denial may */
-    LIMITER_LOOK  /* as peek, and writes nothing at all */
+    LIMITER_PEEK,     /* takes nothing; the outcome tells about `cost`. May mend a key as a denial may */
+    LIMITER_LOOK      /* as peek, and writes nothing at all */
 };
 
 typedef void limiter_done(void *arg, const struct decision *decision);

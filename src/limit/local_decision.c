@@ -10,6 +10,11 @@ static struct moment moment_of(const struct limit_settings *limit, const struct 
     return (struct moment){limit->params, request->now_us, request->max_delay_us};
 }
 
+/* How long this request may wait. */
+static int64_t longest_of(const struct local_request *request) {
+    return request->at_once ? 0 : request->max_delay_us;
+}
+
 /* How long until `units` fit; what never fits (one instance's share may be small) waits a window at least. */
 static int64_t wait_for(const struct limit_settings *limit, const struct moment *at,
                         const struct algorithm_state *state, int64_t units) {
@@ -24,7 +29,7 @@ static void tell(const struct limit_settings *limit, const struct algorithm_stat
     int64_t remaining = limit->algorithm->fits(&at, state) / MICRO;
     *out = (struct limit_state){.remaining = remaining, .retry_after_us = retry_after_us};
     if (remaining < limit_units(limit)) out->reset_after_us = wait_for(limit, &at, state, remaining + 1);
-    out->wait_one_us = exact_max(0, wait_for(limit, &at, state, 1) - request->max_delay_us);
+    out->wait_one_us = exact_max(0, wait_for(limit, &at, state, 1) - longest_of(request));
 }
 
 void local_decide(const struct limit_settings *limits, size_t count, struct algorithm_state *const *states,
@@ -35,7 +40,7 @@ void local_decide(const struct limit_settings *limits, size_t count, struct algo
         struct moment at = moment_of(&limits[i], request);
         due[i] = wait_for(&limits[i], &at, states[i], request->cost);
         longest = exact_max(longest, due[i]);
-        admitted = admitted && due[i] <= request->max_delay_us && request->cost <= limit_units(&limits[i]);
+        admitted = admitted && due[i] <= longest_of(request) && request->cost <= limit_units(&limits[i]);
     }
     *decision = (struct decision){.outcome = admitted ? DECISION_ALLOWED : DECISION_DENIED,
                                   .source = SOURCE_LOCAL,
@@ -46,7 +51,7 @@ void local_decide(const struct limit_settings *limits, size_t count, struct algo
     for (size_t i = 0; i < count; i++) {
         struct moment at = moment_of(&limits[i], request);
         if (admitted && request->take) limits[i].algorithm->take(&at, states[i], request->cost * MICRO);
-        tell(&limits[i], states[i], request, admitted ? 0 : exact_max(0, due[i] - request->max_delay_us),
+        tell(&limits[i], states[i], request, admitted ? 0 : exact_max(0, due[i] - longest_of(request)),
              &decision->limits[i]);
     }
     decision->binding = decision_binding(decision->limits, count, !admitted);

@@ -14,7 +14,8 @@ struct local_request {
     int64_t now_us;
     int64_t cost; /* whole units */
     int64_t max_delay_us;
-    bool take; /* false: tell what would be, take nothing */
+    bool at_once; /* deny what would have to wait, whatever max_delay_us promises to others */
+    bool take;    /* false: tell what would be, take nothing */
 };
 
 /* `states[i]` is that of `limits[i]`. When all admit (and `take` is asked for) each is taken from, else none
