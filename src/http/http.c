@@ -34,7 +34,7 @@ static void connection_closed(struct http *http, void **context) {
     if (c->linger) {
         int copy = dup(c->fd); /* microhttpd closes its own; ours keeps the socket alive */
 
-        if (copy >= 0) linger_close(http->loop, copy);
+        if (copy >= 0) linger_close(http->linger, copy);
     }
     if (c->prev)
         c->prev->next = c->next;
@@ -114,10 +114,12 @@ struct http *http_new(struct ev_loop *loop, const struct http_settings *settings
     http->loop = loop;
     http->callbacks = *callbacks;
     http->services = services;
+    http->linger = linger_new(loop);
     http->daemon = start_daemon(http, settings);
     info = http->daemon ? MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
     if (!info) {
         if (http->daemon) MHD_stop_daemon(http->daemon);
+        linger_free(http->linger);
         free(http);
         err_set(err, "libmicrohttpd did not start (epoll and suspend are needed)");
         return NULL;
@@ -142,10 +144,15 @@ bool http_run(struct http *http) {
     for (int runs = 0; http->dirty && runs < RUNS_A_TURN; runs++) {
         MHD_UNSIGNED_LONG_LONG timeout;
 
-        http->dirty = false;
+        http->dirty = http->progress = false;
         MHD_run(http->daemon);
-        /* Its sockets are edge-triggered: what it has not finished it will not be told of again. */
-        if (MHD_get_timeout(http->daemon, &timeout) == MHD_YES && timeout == 0) http->dirty = true;
+        /* Its sockets are edge-triggered: what it has not finished it will not be told of again. While
+         * requests wait it always says so; then their answers bring the next run, and it is run again only
+         * while it gets on. */
+        if (http->awake > 0)
+            http->dirty |= http->progress;
+        else if (MHD_get_timeout(http->daemon, &timeout) == MHD_YES && timeout == 0)
+            http->dirty = true;
     }
     return http->dirty;
 }
@@ -165,12 +172,13 @@ unsigned http_in_flight(const struct http *http) {
 void http_free(struct http *http) {
     if (!http) return;
     /* microhttpd aborts when it is stopped with a suspended connection. */
-    while (http->suspended)
-        respond_problem(&http->suspended->pub, 503, NULL, "The server is stopping.");
+    while (http->waiting)
+        respond_problem(&http->waiting->pub, 503, NULL, "The server is stopping.");
     http->dirty = true;
     http_run(http);
     ev_io_stop(http->loop, &http->readable);
     ev_timer_stop(http->loop, &http->tick);
     MHD_stop_daemon(http->daemon);
+    linger_free(http->linger);
     free(http);
 }

@@ -24,7 +24,8 @@ struct services;
 
 enum { REPLY_HEADERS_MAX = 24 };
 
-/* What handlers see of a request. Filled by http.c; lives until the client has its answer. */
+/* What handlers see of a request. Filled by http.c; lives until it is answered, also when the client has left
+ * meanwhile: then its header fields are gone, and the answer is dropped. */
 struct request {
     const struct services *services;
     struct config *config; /* the snapshot it is decided by, referenced */

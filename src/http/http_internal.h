@@ -19,8 +19,11 @@ struct http {
     bool dirty;     /* microhttpd has something to do that its descriptor does not tell */
     bool draining;
     unsigned in_flight;
-    struct http_request *suspended; /* list: waiting for an answer from elsewhere */
-    struct http_connection *open;   /* list */
+    struct lingering *linger;     /* sockets that are being closed */
+    struct http_request *waiting; /* list: for an answer from elsewhere */
+    unsigned awake;               /* of those, not suspended */
+    bool progress;                /* a request has got further in this run of microhttpd */
+    struct http_connection *open; /* list */
     atomic_uint connections;
 };
 
@@ -28,8 +31,9 @@ enum phase {
     PHASE_NEW,        /* only the request line is known */
     PHASE_BODY,       /* headers seen; the body, if any, is coming */
     PHASE_DISPATCHED, /* the handler is running */
-    PHASE_SUSPENDED,  /* the handler has returned; the answer will come later */
-    PHASE_ANSWERED    /* handed to microhttpd */
+    PHASE_WAITING,    /* the handler has returned; the answer will come later */
+    PHASE_ANSWERED,   /* handed to microhttpd */
+    PHASE_GONE        /* the client left while it waited; freed when the answer comes */
 };
 
 struct http_request {
@@ -47,7 +51,8 @@ struct http_request {
         const char *name;
         char *value;
     } headers[REPLY_HEADERS_MAX];
-    struct http_request *next, *prev; /* http->suspended */
+    struct http_request *next, *prev; /* http->waiting */
+    bool suspended;
     char client_ip[CLIENT_IP_TEXT_MAX];
 };
 
@@ -57,7 +62,7 @@ struct http_connection {
     int fd;
     bool busy;    /* a request is being answered */
     bool settled; /* looked at since it became idle */
-    bool linger; /* answered without reading all of the body: close without losing the answer */
+    bool linger;  /* answered without reading all of the body: close without losing the answer */
 };
 
 void *http_request_begin(void *http, const char *target, struct MHD_Connection *connection);

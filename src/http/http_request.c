@@ -15,6 +15,7 @@
 
 /* A refused request's body up to this size is read and dropped, so that the connection can be kept. */
 enum { DRAIN_MAX = 64 * 1024 };
+enum { WAITING_AWAKE = 256 };
 
 static struct http_request *of(const struct request *request) {
     return (struct http_request *)(uintptr_t)request;
@@ -33,8 +34,53 @@ static struct http_connection *connection_of(struct MHD_Connection *connection) 
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
+/* The handler has returned without an answer. Up to WAITING_AWAKE requests wait without being suspended,
+ * which spares two epoll_ctl each; microhttpd looks at every one of them in each of its runs, so that more
+ * are suspended. */
+static void wait_for_answer(struct http_request *r) {
+    struct http *http = r->http;
+
+    r->phase = PHASE_WAITING;
+    r->suspended = http->awake >= WAITING_AWAKE;
+    if (r->suspended)
+        MHD_suspend_connection(r->connection);
+    else
+        http->awake++;
+    r->prev = NULL;
+    r->next = http->waiting;
+    if (http->waiting) http->waiting->prev = r;
+    http->waiting = r;
+}
+
+static void wait_is_over(struct http_request *r) {
+    struct http *http = r->http;
+
+    if (r->prev)
+        r->prev->next = r->next;
+    else
+        http->waiting = r->next;
+    if (r->next) r->next->prev = r->prev;
+    if (r->suspended)
+        MHD_resume_connection(r->connection);
+    else
+        http->awake--;
+    http->dirty = true; /* neither a resume nor an answer from outside wakes microhttpd */
+}
+
+static void request_free(struct http_request *r) {
+    if (r->response) MHD_destroy_response(r->response);
+    for (size_t i = 0; i < r->header_count; i++)
+        free(r->headers[i].value);
+    uri_free(&r->pub.uri);
+    buf_free(&r->pub.body);
+    config_unref(r->pub.config);
+    free(r->pub.state);
+    free(r);
+}
+
 void http_request_end(void *http, struct MHD_Connection *connection, void **state,
                       enum MHD_RequestTerminationCode how) {
+    static const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
     struct http_request *r = *state;
 
     (void)http, (void)how;
@@ -46,45 +92,25 @@ void http_request_end(void *http, struct MHD_Connection *connection, void **stat
         r->http->in_flight--;
         c->busy = c->settled = false;
     }
-    if (r->response) MHD_destroy_response(r->response);
-    for (size_t i = 0; i < r->header_count; i++)
-        free(r->headers[i].value);
-    uri_free(&r->pub.uri);
-    buf_free(&r->pub.body);
-    config_unref(r->pub.config);
-    free(r->pub.state);
-    free(r);
-}
-
-static void suspend(struct http_request *r) {
-    struct http *http = r->http;
-
-    MHD_suspend_connection(r->connection);
-    r->phase = PHASE_SUSPENDED;
-    r->prev = NULL;
-    r->next = http->suspended;
-    if (http->suspended) http->suspended->prev = r;
-    http->suspended = r;
-}
-
-static void resume(struct http_request *r) {
-    struct http *http = r->http;
-
-    if (r->prev)
-        r->prev->next = r->next;
-    else
-        http->suspended = r->next;
-    if (r->next) r->next->prev = r->prev;
-    MHD_resume_connection(r->connection);
-    http->dirty = true; /* a resume wakes nobody */
+    if (r->phase != PHASE_WAITING) {
+        request_free(r);
+        return;
+    }
+    wait_is_over(r); /* the client has left: the answer is still to come, and has nowhere to go */
+    r->phase = PHASE_GONE;
+    r->connection = NULL;
+    r->pub.peer = &nobody;
 }
 
 static enum MHD_Result queue(struct http_request *r) {
-    enum MHD_Result result = MHD_queue_response(r->connection, r->status, r->response);
+    struct MHD_Response *response = r->response;
+    enum MHD_Result result;
 
-    MHD_destroy_response(r->response); /* our reference; microhttpd has its own */
     r->response = NULL;
     r->phase = PHASE_ANSWERED;
+    result =
+        MHD_queue_response(r->connection, r->status, response); /* may end the request: `r` is gone then */
+    MHD_destroy_response(response);                             /* our reference; microhttpd has its own */
     return result;
 }
 
@@ -172,17 +198,19 @@ enum MHD_Result http_request_step(void *http, struct MHD_Connection *connection,
     if (!r) return MHD_NO; /* no request line was seen: cannot be */
     if (r->phase == PHASE_NEW) return on_headers(r, method);
     if (*len > 0) return on_body(r, data, len);
-    if (r->phase != PHASE_BODY) return MHD_YES;
+    if (r->phase != PHASE_BODY) return MHD_YES; /* still waiting */
+    r->http->progress = true;
     if (!r->response) {
         r->phase = PHASE_DISPATCHED;
         r->http->callbacks.complete(&r->pub);
     }
     if (r->response) return queue(r);
-    suspend(r);
+    wait_for_answer(r);
     return MHD_YES;
 }
 
 const char *request_header(const struct request *request, const char *name) {
+    if (!of(request)->connection) return NULL;
     return MHD_lookup_connection_value(of(request)->connection, MHD_HEADER_KIND, name);
 }
 
@@ -201,6 +229,7 @@ static enum MHD_Result walk_header(void *arg, enum MHD_ValueKind kind, const cha
 void request_each_header(const struct request *request, request_header_fn *each, void *arg) {
     struct header_walk walk = {each, arg};
 
+    if (!of(request)->connection) return;
     MHD_get_connection_values(of(request)->connection, MHD_HEADER_KIND, walk_header, &walk);
 }
 
@@ -248,9 +277,12 @@ static void send_response(struct http_request *r, unsigned status, const char *c
         MHD_add_response_header(response, r->headers[i].name, r->headers[i].value);
     }
     if (r->http->draining) MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
-    if (r->phase != PHASE_SUSPENDED) return; /* the caller in http_request_step queues it */
-    queue(r);
-    resume(r);
+    if (r->phase == PHASE_WAITING) {
+        wait_is_over(r);
+        queue(r);
+    } else if (r->phase == PHASE_GONE) {
+        request_free(r);
+    } /* else the caller in http_request_step queues it */
 }
 
 void request_send(struct request *request, unsigned status, const char *content_type, struct buf *body) {
