@@ -422,6 +422,22 @@ static void expect_writes(struct expected *right, const char *mode, bool taken) 
     }
 }
 
+static struct decision decide_once(const char *mode, int64_t cost) {
+    bool take = strcmp(mode, "take") == 0;
+    struct decision decision = decide_at(client.now_us, cost, take);
+    bool admitted = decision.outcome == DECISION_ALLOWED;
+    for (int kept = 1; kept >= !client.twin; kept--) {
+        ask(kept, mode, cost, client.now_us);
+        expect()->decision = decision;
+        if (kept) expect_writes(&expected[expected_count - 1], mode, take && admitted);
+    }
+    check_promises(&decision, cost);
+    decisions++;
+    denials += !admitted;
+    delays += decision.delayed_us > 0;
+    return decision;
+}
+
 static struct decision step(const struct decision *last) {
     static const char *const modes[] = {"peek", "look", "take"};
     move_clock(last);
@@ -432,20 +448,10 @@ static struct decision step(const struct decision *last) {
     if (!client.calm && one_in(60)) break_key();
     expire();
     const char *mode = modes[exact_min(2, between(0, 9))];
-    bool take = strcmp(mode, "take") == 0;
     int64_t cost = random_cost();
-    struct decision decision = decide_at(client.now_us, cost, take);
-    bool admitted = decision.outcome == DECISION_ALLOWED;
-    for (int kept = 1; kept >= !client.twin; kept--) {
-        ask(kept, mode, cost, client.now_us);
-        expect()->decision = decision;
-        if (kept) expect_writes(&expected[expected_count - 1], mode, take && admitted);
-    }
-    if (take && admitted) admissions[admission_count++] = (struct admission){client.now_us, cost};
-    check_promises(&decision, cost);
-    decisions++;
-    denials += !admitted;
-    delays += decision.delayed_us > 0;
+    struct decision decision = decide_once(mode, cost);
+    if (decision.outcome == DECISION_ALLOWED && strcmp(mode, "take") == 0)
+        admissions[admission_count++] = (struct admission){client.now_us, cost};
     return decision;
 }
 
@@ -550,6 +556,47 @@ START_TEST(several_limits) {
 }
 END_TEST
 
+/* At most a thousand old entries go in one call, here as there; what has not gone counts again in a longer
+ * window. */
+START_TEST(a_long_log_is_cleared_by_and_by) {
+    const struct algorithm *const log = algorithm_find("sliding_window_log", 18);
+    static const int64_t kept[] = {2001, 1002, 503, 504};
+    const char *const card[] = {"ZCARD", client.kept[0]};
+    begin_history(1, &log);
+    client.limits[0].params[0] = 10000 * MICRO;
+    client.limits[0].params[1] = 1 * MICRO;
+    client.max_delay_us = 0;
+    client.now_us = 1700000000000000;
+    settle_bounds();
+    for (int i = 0; i < 3000; i++) {
+        client.now_us += 100; /* 0.3 s in all */
+        decide_once("take", between(1, 3));
+        if (expected_count > EXPECTED_MAX / 2) compare_all();
+    }
+    client.now_us += MICRO - 50000; /* 2,500 of them are old */
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        decide_once("take", 1);
+        compare_all();
+        ck_assert_int_eq(spy_number(card, 2), kept[i]);
+        if (i > 0) continue;
+        client.limits[0].params[1] = 2 * MICRO;
+        decide_once("peek", 1);
+        client.limits[0].params[0] = 1000 * MICRO;
+        settle_bounds();
+        for (int64_t cost = 1; cost <= 1000; cost *= 10)
+            decide_once("peek", cost); /* the wait is found by a search */
+        client.limits[0].params[1] = 1 * MICRO;
+        client.limits[0].params[0] = 10000 * MICRO;
+        settle_bounds();
+    }
+    client.now_us += 5 * MICRO;
+    decide_once("take", 1); /* all are old */
+    compare_all();
+    ck_assert_int_eq(spy_number(card, 2), 1);
+    algorithm_state_free(&client.states[0]);
+}
+END_TEST
+
 int main(void) {
     const char *given = getenv("SEED");
     seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 1000003 + (uint64_t)getpid();
@@ -562,6 +609,7 @@ int main(void) {
     tcase_add_checked_fixture(tests, setup, spy_teardown);
     tcase_add_test(tests, one_limit);
     tcase_add_test(tests, several_limits);
+    tcase_add_test(tests, a_long_log_is_cleared_by_and_by);
     Suite *suite = suite_create("algorithms");
     suite_add_tcase(suite, tests);
     return unit_main(suite);
