@@ -4,6 +4,7 @@
 set -eu
 
 cd "$(dirname "$0")/../.."
+PATH=$PATH:/usr/sbin # where some of it is, and not every user looks
 
 # Per line: Debian's package, and what shows that it is there, however it came.
 build_set='
@@ -26,6 +27,7 @@ curl                 cmd:curl
 chromium             cmd:chromium
 locales              cmd:localedef,/usr/share/i18n/locales/de_DE
 lua5.1               cmd:lua5.1
+nginx                cmd:nginx
 '
 lint_set='
 gcc                  cmd:gcc
