@@ -62,6 +62,7 @@ START_TEST(paths_have_one_spelling) {
     CHECK_TEXT(uri.path, uri.path_len, good[_i].path);
     ck_assert_str_eq(uri.path, good[_i].path);
     ck_assert_str_eq(uri.raw_query, good[_i].query);
+    CHECK_TEXT(good[_i].target, strcspn(good[_i].target, "?"), uri.raw_path);
     ck_assert_ptr_null(uri.authority);
     ck_assert_str_eq(err.text, "");
     uri_free(&uri);
@@ -227,6 +228,7 @@ START_TEST(parameters_of_a_form) {
     check_params(&uri, queries[_i].params);
     ck_assert_str_eq(uri.path, "");
     ck_assert_str_eq(uri.raw_query, "");
+    ck_assert_str_eq(uri.raw_path, "");
     uri_free(&uri);
 }
 END_TEST
