@@ -2,6 +2,7 @@
 // spelling, and who may call /check and /admin goes by the connection, not by what a request says.
 
 import assert from 'node:assert/strict';
+import { networkInterfaces } from 'node:os';
 
 import { bucket } from '../harness/decision.mjs';
 import { admitted, burst } from '../harness/http.mjs';
@@ -118,4 +119,33 @@ scenario('without a token the loopback rule looks at the connection: a proxy tha
   const { server } = await world.pair();
   assert.equal((await server.request('/admin/config')).status, 200);
   assert.equal((await server.request('/admin/config', { headers: { 'X-Forwarded-For': '127.0.0.1' } })).status, 403);
+});
+
+// An IPv4 address of this machine that is not loopback; a connection to it comes from it.
+const outside = () => Object.values(networkInterfaces()).flat().find((a) => !a.internal && a.family === 'IPv4')?.address;
+
+scenario('from elsewhere /check wants its token or a trusted proxy, and a forwarded address is neither', async (world, t) => {
+  const address = outside();
+  if (!address) return t.skip('this machine has no address but loopback to call from');
+  const redis = await world.redis();
+  const token = { Authorization: 'Bearer check-sesame' };
+  const from = async (server, headers, query = 'policy=default&key=k') => (await server.request(`/check?${query}`, { host: address, headers })).status;
+  const env = { RATELIMITD_ADMIN_TOKEN: 'sesame' };
+  const bare = await world.server({ redis, env, args: ['--host', '0.0.0.0'] });
+  for (const headers of [{}, token, { Authorization: 'Bearer ' }, { Authorization: 'Bearer sesame' }, { 'X-Forwarded-For': '127.0.0.1' }]) {
+    assert.equal(await from(bare, headers), 403, JSON.stringify(headers));
+  }
+  assert.equal(await from(bare, {}, 'policy=default&key=k&deny_status=403'), 403);
+  assert.deepEqual(await redis.keys(), [], 'nothing was taken');
+  const open = await world.server({ redis, env: { ...env, RATELIMITD_CHECK_TOKEN: 'check-sesame' }, args: ['--host', '0.0.0.0'] });
+  assert.equal(await from(open, token), 200);
+  for (const headers of [{}, { Authorization: 'Bearer check-sesamE' }, { Authorization: 'Basic check-sesame' }, { Authorization: ['Bearer check-sesame', 'Bearer x'] }]) {
+    assert.equal(await from(open, headers), 403, JSON.stringify(headers));
+  }
+  assert.equal((await open.request('/admin/config', { host: address, headers: token })).status, 401, 'no key to settings');
+  assert.equal((await open.request('/check?policy=default&key=k')).status, 200, 'this machine needs none');
+  const proxied = await world.server({ redis, env, args: ['--host', '0.0.0.0', '--trusted-proxy', address] });
+  assert.equal(await from(proxied, { 'X-Forwarded-For': '203.0.113.5' }), 200);
+  assert.equal((await proxied.request('/api', { host: address, headers: { 'X-Forwarded-For': '203.0.113.5' } })).json.key, 'ip:203.0.113.5');
+  assert.equal((await proxied.request('/api', { headers: { 'X-Forwarded-For': '203.0.113.5' } })).json.key, 'ip:127.0.0.1');
 });
