@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/xmalloc.h"
 #include "config/config_store.h"
+#include "http/lab.h"
 #include "http/site.h"
 #include "limit/limiter.h"
 
@@ -38,6 +39,7 @@ struct server {
     struct redis_settings redis;
     struct config_store *store;
     struct local_limiter *local;
+    struct lab *lab;
     struct worker_settings worker_settings;
     struct worker **workers;
     size_t worker_count;
@@ -197,12 +199,26 @@ static void make_token(struct server *server) {
     server->made_token = secret_random();
 }
 
+static void run_task(struct worker *worker, void *arg) {
+    const struct services_task *task = arg;
+
+    task->run(worker_services(worker));
+}
+
+static void everywhere(void *arg, const struct services_task *task) {
+    struct server *server = arg;
+
+    for (size_t i = 0; i < server->worker_count; i++)
+        worker_post(server->workers[i], run_task, (void *)(uintptr_t)task);
+}
+
 static int start_workers(struct server *server, struct err *err) {
     const struct options *options = server->options;
     struct config *first = config_store_current(server->store);
     int result = 0;
 
     server->local = local_limiter_new(LOCAL_KEYS_MAX, LOCAL_BYTES_MAX);
+    server->lab = lab_new();
     server->worker_settings = (struct worker_settings){
         .redis = &server->redis,
         .local = server->local,
@@ -211,6 +227,9 @@ static int start_workers(struct server *server, struct err *err) {
         .settled = tally_report,
         .settled_arg = &server->settled,
         .services = {.store = server->store,
+                     .lab = server->lab,
+                     .everywhere = everywhere,
+                     .everywhere_arg = server,
                      .guard = {.admin_token = server->made_token ? server->made_token : options->admin_token,
                                .host = options->host},
                      .check_token = options->check_token,
@@ -325,6 +344,7 @@ int server_run(const struct options *options) {
     listener_free(server.listener);
     local_limiter_free(server.local);
     secret_free(server.made_token);
+    lab_free(server.lab);
     config_store_free(server.store);
     embedded_redis_stop(server.private_redis);
     ev_loop_destroy(server.loop);

@@ -11,6 +11,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xmalloc.h"
+#include "http/counters.h"
+#include "http/events.h"
 #include "http/hold.h"
 #include "http/http.h"
 #include "http/route.h"
@@ -56,6 +58,10 @@ static _Thread_local struct worker *current;
 
 struct worker *worker_current(void) {
     return current;
+}
+
+const struct services *worker_services(const struct worker *worker) {
+    return &worker->services;
 }
 
 void worker_post(struct worker *worker, worker_task *task, void *arg) {
@@ -126,6 +132,7 @@ void worker_adopt(struct worker *worker, struct config *config) {
     struct config *old = worker->config;
 
     worker->config = config_ref(config);
+    counters_adopt(worker->services.counters, config);
     config_unref(old);
 }
 
@@ -217,6 +224,8 @@ static void *run(void *arg) {
     http_free(worker->http);
     hold_free(worker->hold);
     key_admin_free(worker->keys);
+    events_free(worker->services.events);
+    counters_free(worker->services.counters);
     limiter_free(worker->limiter);
     config_unref(worker->config);
     return NULL;
@@ -245,6 +254,11 @@ static void start_services(struct worker *worker) {
     worker->keys = key_admin_new(worker->link, worker->settings->key_prefix);
     worker->services.keys = worker->keys;
     worker->services.config = &worker->config;
+    worker->services.link = worker->link;
+    worker->services.loop = worker->loop;
+    worker->services.counters = counters_new();
+    counters_adopt(worker->services.counters, worker->config);
+    worker->services.events = events_new(worker->loop, &worker->services);
 }
 
 struct worker *worker_start(int index, const struct worker_settings *settings, struct config *first,
@@ -277,8 +291,14 @@ fail:
 }
 
 void worker_finish(struct worker *worker) {
+    struct mail *mail;
+
     worker_post(worker, finish, NULL);
     pthread_join(worker->thread, NULL);
+    while ((mail = worker->mail)) { /* what came too late */
+        worker->mail = mail->next;
+        free(mail);
+    }
     ev_loop_destroy(worker->loop);
     pthread_mutex_destroy(&worker->mail_lock);
     free(worker);

@@ -31,6 +31,8 @@ struct worker *worker_start(int index, const struct worker_settings *settings, s
 typedef void worker_task(struct worker *worker, void *arg);
 void worker_post(struct worker *worker, worker_task *task, void *arg);
 
+const struct services *worker_services(const struct worker *worker); /* for tasks, on its thread */
+
 struct worker *worker_current(void); /* the worker whose thread this is; NULL elsewhere */
 
 /* Hands it a connected socket. Any thread. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/xmalloc.h"
+#include "http/counters.h"
 #include "http/hold.h"
 #include "http/services.h"
 
@@ -20,6 +21,15 @@ struct waiting {
     size_t key_len;
     char key[];
 };
+
+static void count(const struct request *request, const struct decision *decision) {
+    const struct waiting *waiting = request->state;
+    struct counters *counters = request->services->counters;
+
+    if (waiting->form == DECISION_FORM_PEEK) return;
+    counters_add(counters, FROM_CLIENTS, request->config, waiting->policy, decision);
+    counters_sample(counters, waiting->policy, waiting->key, waiting->key_len, decision);
+}
 
 static void answer(struct request *request, const struct decision *decision) {
     const struct waiting *waiting = request->state;
@@ -57,6 +67,7 @@ static void on_decision(void *arg, const struct decision *decision) {
     struct waiting *waiting = request->state;
     struct hold *hold = request->services->hold;
 
+    count(request, decision);
     if (waiting->reserved && decision->outcome == DECISION_ALLOWED && decision->delayed_us > 0) {
         waiting->decision = *decision;
         hold_until(hold, decision->delayed_us, on_turn, request);

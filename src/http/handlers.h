@@ -14,5 +14,6 @@ void admin_keys(struct request *request);      /* /admin/keys */
 void admin_policy(struct request *request);    /* /admin/policies/NAME */
 void info_algorithms(struct request *request); /* GET /algorithms */
 void info_health(struct request *request);     /* GET /healthz */
+void events_handle(struct request *request);   /* GET /lab/events */
 
 #endif

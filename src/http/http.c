@@ -159,6 +159,7 @@ bool http_run(struct http *http) {
 
 void http_drain(struct http *http) {
     http->draining = true;
+    http_streams_drain(http);
 }
 
 unsigned http_connections(const struct http *http) {
@@ -174,6 +175,7 @@ void http_free(struct http *http) {
     /* microhttpd aborts when it is stopped with a suspended connection. */
     while (http->waiting)
         respond_problem(&http->waiting->pub, 503, NULL, "The server is stopping.");
+    http_streams_end(http);
     http->dirty = true;
     http_run(http);
     ev_io_stop(http->loop, &http->readable);

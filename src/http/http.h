@@ -60,6 +60,31 @@ void request_send(struct request *request, unsigned status, const char *content_
 void request_send_static(struct request *request, unsigned status, const char *content_type, const void *data,
                          size_t len);
 bool request_answered(const struct request *request);
+bool request_draining(const struct request *request); /* the server is stopping: begin nothing that lasts */
+
+/* An answer that is written piece by piece, for as long as its writer or its reader wants. Everything happens
+ * on the loop's thread. The client gets the headers with the first bytes, so write some at once; a client
+ * that has gone is noticed at the second write after that, so do not be silent for long. */
+struct stream;
+
+struct stream_events {
+    /* The reader has left, or has all of it after request_stream_end. Called once; the stream is gone then.
+     * Until then whoever writes must be there. */
+    void (*closed)(void *arg);
+    /* The server is stopping: end it soon. NULL: it is ended at once. */
+    void (*drain)(void *arg);
+};
+
+/* Answers the request with a stream; only in the handler, before it returns. `waiting_max`: bytes that may
+ * wait for a reader who is slow. */
+struct stream *request_stream_begin(struct request *request, unsigned status, const char *content_type,
+                                    size_t waiting_max, const struct stream_events *events, void *arg);
+
+/* Copies the bytes. False, and nothing written, if they do not fit beside what the reader has not taken. */
+bool request_stream_write(struct stream *stream, const void *data, size_t len);
+
+/* No more is written. What is there is sent, then `closed` is called. */
+void request_stream_end(struct stream *stream);
 
 struct http_settings {
     unsigned max_connections; /* of this worker */

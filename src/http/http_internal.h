@@ -23,6 +23,7 @@ struct http {
     struct http_request *waiting; /* list: for an answer from elsewhere */
     unsigned awake;               /* of those, not suspended */
     bool progress;                /* a request has got further in this run of microhttpd */
+    struct stream *streams;       /* list: answers that are being written piece by piece */
     struct http_connection *open; /* list */
     atomic_uint connections;
 };
@@ -45,7 +46,8 @@ struct http_request {
     bool target_bad;
     struct MHD_Response *response; /* made, not yet queued */
     unsigned status;
-    size_t body_seen; /* bytes */
+    struct stream *stream; /* the answer is one; else NULL */
+    size_t body_seen;      /* bytes */
     size_t header_count;
     struct {
         const char *name;
@@ -71,5 +73,15 @@ enum MHD_Result http_request_step(void *http, struct MHD_Connection *connection,
                                   void **state);
 void http_request_end(void *http, struct MHD_Connection *connection, void **state,
                       enum MHD_RequestTerminationCode how);
+
+/* Answers with a response of any kind; takes our reference to it. */
+void http_request_respond(struct http_request *r, unsigned status, const char *content_type,
+                          struct MHD_Response *response);
+
+/* --- http_stream.c --- */
+
+void http_stream_closed(struct stream *stream); /* its request has ended */
+void http_streams_drain(struct http *http);     /* asks all writers to end soon */
+void http_streams_end(struct http *http);       /* ends all now */
 
 #endif

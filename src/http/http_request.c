@@ -92,6 +92,7 @@ void http_request_end(void *http, struct MHD_Connection *connection, void **stat
         r->http->in_flight--;
         c->busy = c->settled = false;
     }
+    if (r->stream) http_stream_closed(r->stream);
     if (r->phase != PHASE_WAITING) {
         request_free(r);
         return;
@@ -268,7 +269,7 @@ void request_reply_header(struct request *request, const char *name, const char 
     r->headers[r->header_count++].value = copy;
 }
 
-static void send_response(struct http_request *r, unsigned status, const char *content_type,
+void http_request_respond(struct http_request *r, unsigned status, const char *content_type,
                           struct MHD_Response *response) {
     r->response = response;
     r->status = status;
@@ -292,7 +293,7 @@ void request_send(struct request *request, unsigned status, const char *content_
         MHD_create_response_from_buffer(len, data, data ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
 
     if (!response) abort(); /* out of memory */
-    send_response(of(request), status, content_type, response);
+    http_request_respond(of(request), status, content_type, response);
 }
 
 void request_send_static(struct request *request, unsigned status, const char *content_type, const void *data,
@@ -301,7 +302,11 @@ void request_send_static(struct request *request, unsigned status, const char *c
         MHD_create_response_from_buffer(len, (void *)(uintptr_t)data, MHD_RESPMEM_PERSISTENT);
 
     if (!response) abort();
-    send_response(of(request), status, content_type, response);
+    http_request_respond(of(request), status, content_type, response);
+}
+
+bool request_draining(const struct request *request) {
+    return of(request)->http->draining;
 }
 
 bool request_answered(const struct request *request) {

@@ -10,21 +10,37 @@
 #include "http/gateway.h"
 #include "limit/limiter.h"
 
+struct counters;
+struct events;
 struct hold;
 struct key_admin;
+struct lab;
+struct services;
 
 struct guard_settings {
     const char *admin_token; /* NULL: none set. Never logged */
     const char *host;        /* --host as given */
 };
 
+/* Something to be done on the thread of every worker. */
+struct services_task {
+    void (*run)(const struct services *services);
+};
+
 struct services {
     struct limiter *limiter;      /* this worker's */
     struct key_admin *keys;       /* this worker's */
     struct hold *hold;            /* this worker's: answers that wait for their turn */
+    struct redis_link *link;      /* this worker's */
+    struct ev_loop *loop;         /* this worker's */
+    struct counters *counters;    /* this worker's decisions */
+    struct events *events;        /* this worker's listeners */
+    struct lab *lab;              /* the process's */
     struct config_store *store;   /* the process's */
     struct config *const *config; /* this worker's current snapshot */
     struct guard_settings guard;
+    void (*everywhere)(void *arg, const struct services_task *task); /* runs it on each worker, later */
+    void *everywhere_arg;
     const char *check_token; /* opens /check to callers from elsewhere; NULL: none set. Never logged */
     struct client_ip_settings clients;
     enum gateway gateway;
