@@ -49,6 +49,8 @@ static const struct {
     {"/api", api_handle},
     {"/api/a/b", api_handle},
     {"/apix", NULL},
+    {"/lab/events", events_handle},
+    {"/lab/events/x", NULL},
     {"/check", check_handle},
     {"/check/x", NULL},
     {"/test", compat_test},
