@@ -68,6 +68,7 @@ struct client {
     bool calm; /* settings stay, the clock goes forward, nobody is delayed: what a limit means can be checked
                 */
     int step;
+    bool at_once; /* this request may not wait */
 };
 
 struct admission {
@@ -164,13 +165,17 @@ static void change_settings(void) {
 
 /* --- what Redis must answer, in the order of the questions --- */
 
+static int64_t longest_wait(void) {
+    return client.at_once ? 0 : client.max_delay_us;
+}
+
 static struct expected expected[EXPECTED_MAX];
 static size_t expected_count;
 
 static struct expected *expect(void) {
     ck_assert_uint_lt(expected_count, EXPECTED_MAX);
     struct expected *next = &expected[expected_count++];
-    *next = (struct expected){.step = client.step, .max_delay_us = client.max_delay_us};
+    *next = (struct expected){.step = client.step, .max_delay_us = longest_wait()};
     memcpy(next->limits, client.limits, sizeof next->limits);
     return next;
 }
@@ -242,7 +247,11 @@ static void compare_all(void) {
 
 static struct decision decide_at(int64_t now_us, int64_t cost, bool take) {
     struct algorithm_state *states[LIMITS_MAX];
-    const struct local_request request = {now_us, cost, client.max_delay_us, take};
+    const struct local_request request = {.now_us = now_us,
+                                          .cost = cost,
+                                          .max_delay_us = client.max_delay_us,
+                                          .at_once = client.at_once,
+                                          .take = take};
     struct decision decision;
     for (size_t i = 0; i < client.count; i++)
         states[i] = &client.states[i];
@@ -275,7 +284,7 @@ static void check_promises(const struct decision *decision, int64_t cost) {
     for (size_t i = 0; i < client.count; i++) {
         const struct limit_state *state = &decision->limits[i];
         int64_t units = limit_units(&client.limits[i]), reset = now + state->reset_after_us;
-        int64_t one = now + state->wait_one_us, ttl = ttl_at(i, now), over = client.max_delay_us;
+        int64_t one = now + state->wait_one_us, ttl = ttl_at(i, now), over = longest_wait();
         retry = exact_max(retry, state->retry_after_us);
         SAY(state->remaining >= 0 && state->remaining <= units, "%lld", (long long)state->remaining);
         if (reset > now) {
@@ -298,7 +307,7 @@ static void check_promises(const struct decision *decision, int64_t cost) {
      */
     SAY(then.outcome == DECISION_ALLOWED || (client.count > 1 && client.now_us < client.latest_us),
         "retry %lld", (long long)retry);
-    if (!one_in(4)) return;
+    if (client.at_once || !one_in(4)) return;
     ask(true, "look", cost, now + retry - 1);
     expect()->decision = early;
     ask(true, "look", cost, now + retry);
@@ -423,7 +432,8 @@ static void expect_writes(struct expected *right, const char *mode, bool taken) 
 }
 
 static struct decision decide_once(const char *mode, int64_t cost) {
-    bool take = strcmp(mode, "take") == 0;
+    bool take = strcmp(mode, "take") == 0 || strcmp(mode, "now") == 0;
+    client.at_once = strcmp(mode, "now") == 0;
     struct decision decision = decide_at(client.now_us, cost, take);
     bool admitted = decision.outcome == DECISION_ALLOWED;
     for (int kept = 1; kept >= !client.twin; kept--) {
@@ -439,7 +449,7 @@ static struct decision decide_once(const char *mode, int64_t cost) {
 }
 
 static struct decision step(const struct decision *last) {
-    static const char *const modes[] = {"peek", "look", "take"};
+    static const char *const modes[] = {"peek", "look", "now", "take"};
     move_clock(last);
     if (!client.calm && one_in(15)) {
         change_settings();
@@ -447,10 +457,10 @@ static struct decision step(const struct decision *last) {
     }
     if (!client.calm && one_in(60)) break_key();
     expire();
-    const char *mode = modes[exact_min(2, between(0, 9))];
+    const char *mode = modes[exact_min(3, between(0, 9))];
     int64_t cost = random_cost();
     struct decision decision = decide_once(mode, cost);
-    if (decision.outcome == DECISION_ALLOWED && strcmp(mode, "take") == 0)
+    if (decision.outcome == DECISION_ALLOWED && mode != modes[0] && mode != modes[1])
         admissions[admission_count++] = (struct admission){client.now_us, cost};
     return decision;
 }

@@ -36,7 +36,8 @@ static void set(const struct algorithm *algorithm, int64_t a, int64_t b, int64_t
 
 static bool take(int64_t cost, int64_t now_us) {
     struct algorithm_state *const states[] = {&state};
-    const struct local_request request = {now_us, cost, max_delay_us, true};
+    const struct local_request request = {
+        .now_us = now_us, .cost = cost, .max_delay_us = max_delay_us, .take = true};
     local_decide(&limit, 1, states, &request, &last);
     return last.outcome == DECISION_ALLOWED;
 }
