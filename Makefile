@@ -67,10 +67,11 @@ say  = $(if $(V),,@echo '  $@')
 # --- what is built from what ---
 
 SOURCES   := $(sort $(wildcard src/*/*.c))
-GENERATED := $(GEN)/lua_scripts.c $(GEN)/site_files.c
+GENERATED := $(GEN)/lua_scripts.c $(GEN)/config_script.c $(GEN)/site_files.c
 CORE      := $(SOURCES:src/%.c=$(OUT)/obj/%.o) $(GENERATED:$(GEN)/%.c=$(OUT)/obj/gen/%.o)
 LUA       := lua/prelude.lua $(sort $(filter-out lua/prelude.lua lua/decide.lua,$(wildcard lua/*.lua))) \
              lua/decide.lua
+CONFIG_LUA := $(sort $(wildcard lua/config/*.lua))
 STATIC    := $(sort $(wildcard static/*))
 TEST_SOURCES := $(sort $(wildcard tests/unit/test_*.c tests/property/*.c))
 # What else lies in tests/unit is shared by the tests.
@@ -102,7 +103,11 @@ $(OUT)/obj/gen/%.o: $(GEN)/%.c $(OUT)/flags
 
 $(GEN)/lua_scripts.c: src/tools/embed_lua.sh $(GEN)/lua.list $(LUA)
 	$(say)
-	$(Q)sh $< $(LUA) > $@
+	$(Q)sh $< limit/lua_scripts.h decide $(LUA) > $@
+
+$(GEN)/config_script.c: src/tools/embed_lua.sh $(GEN)/config_lua.list $(CONFIG_LUA)
+	$(say)
+	$(Q)sh $< config/config_script.h config $(CONFIG_LUA) > $@
 
 $(GEN)/site_files.c: src/tools/embed_site.sh $(GEN)/static.list $(STATIC)
 	$(say)
@@ -112,8 +117,9 @@ $(GEN)/site_files.c: src/tools/embed_site.sh $(GEN)/static.list $(STATIC)
 $(OUT)/flags: said = $(CC) $(own_flags) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)
 $(OUT)/objects.list: said = $(CORE)
 $(GEN)/lua.list: said = $(LUA)
+$(GEN)/config_lua.list: said = $(CONFIG_LUA)
 $(GEN)/static.list: said = $(STATIC)
-$(OUT)/flags $(OUT)/objects.list $(GEN)/lua.list $(GEN)/static.list: FORCE
+$(OUT)/flags $(OUT)/objects.list $(GEN)/lua.list $(GEN)/config_lua.list $(GEN)/static.list: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$(said))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(said))' > $@
 .PHONY: FORCE

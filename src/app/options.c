@@ -183,8 +183,9 @@ static void set_defaults(struct options *options) {
 /* From what was given to the options. */
 static enum options_result settle(struct options_parse *parse) {
     take_environment(parse);
-    bool bad = options_redis_settle(parse) || read_values(parse) || options_redis_complete(parse) ||
-               complete_tokens(parse) || check_gateway(parse) || check_limit(parse);
+    bool bad = options_redis_settle(parse) || options_check_sources(parse) || read_values(parse) ||
+               options_redis_complete(parse) || complete_tokens(parse) || check_gateway(parse) ||
+               check_limit(parse);
     return bad ? OPTIONS_BAD : OPTIONS_RUN;
 }
 
@@ -214,6 +215,9 @@ void options_free(struct options *options) {
     secret_free(options->check_token);
     ip_blocks_free(&options->trusted_proxies);
     free(options->static_dir);
+    free(options->config_path);
+    free(options->seed_path);
+    free(options->document);
     *options = (struct options){.port = 0};
 }
 
@@ -252,6 +256,10 @@ static void write_example(struct json_out *json, const struct options *options,
 
 void options_config_json(const struct options *options, struct buf *out) {
     struct json_out json;
+    if (options->document) {
+        buf_adds(out, options->document);
+        return;
+    }
     json_begin(&json, out);
     json_object(&json, NULL);
     json_object(&json, "policies");

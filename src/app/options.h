@@ -35,7 +35,11 @@ struct options { /* all text is owned by this struct */
     int redis_timeout_ms;
     bool with_redis;
     char *key_prefix;
-    struct limit_settings limit; /* of policy `default` */
+    char *config_path;      /* --config; NULL: none */
+    char *seed_path;        /* --seed-config; NULL: none */
+    char *document;         /* the text of the one or the other, valid */
+    char start_source[256]; /* what gave the settings of the start, in words: "--capacity, --refill-rate" */
+    struct limit_settings limit; /* of policy `default`, if no document says it */
     enum on_redis_error on_redis_error;
     char *admin_token; /* from the file or RATELIMITD_ADMIN_TOKEN; NULL: none */
     char *check_token; /* from the file or RATELIMITD_CHECK_TOKEN; NULL: none */
@@ -60,8 +64,8 @@ void options_free(struct options *options);
 /* The text of --help, made from the table. */
 void options_help(struct buf *out);
 
-/* The document that the settings of the start amount to: policy `default` by the flags, and one policy for
- * each algorithm ("token-bucket" at /api/token-bucket, ...). What has its default is left out. */
+/* The document of the start: that of the file, if one is given. Else policy `default` by the flags, and one
+ * policy for each algorithm ("token-bucket" at /api/token-bucket, ...). What has its default is left out. */
 void options_config_json(const struct options *options, struct buf *out);
 
 #endif

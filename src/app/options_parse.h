@@ -38,4 +38,8 @@ int options_redis_settle(struct options_parse *parse);
  * open. */
 int options_redis_complete(struct options_parse *parse);
 
+/* A setting has one source: a document, or options. Keeps in words where the settings of the start come from.
+ * -1 if there are two. */
+int options_check_sources(struct options_parse *parse);
+
 #endif

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "app/document.h"
 #include "app/options_table.h"
 #include "app/secret.h"
 #include "base/decimal.h"
@@ -231,4 +232,16 @@ int option_set_token_file(const struct option *option, const char *text, struct 
 int option_set_password_file(const struct option *option, const char *text, struct options *options,
                              struct err *err) {
     return keep_secret(option, SECRET_PASSWORD, text, options, err);
+}
+
+/* Its text is kept, since a pipe can be read only once. */
+int option_set_document(const struct option *option, const char *text, struct options *options,
+                        struct err *err) {
+    char quoted[OPTION_QUOTE_MAX];
+    struct err why = ERR_INIT;
+    char *document = document_read(text, &why);
+    if (!document) return err_set(err, "\"%s\": %.400s", option_quote(text, quoted), why.text);
+    free(options->document);
+    options->document = document;
+    return keep_text(option, text, options);
 }

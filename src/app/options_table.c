@@ -125,6 +125,19 @@ static const struct option first_rows[] = {
 };
 
 static const struct option last_rows[] = {
+    {.section = "Policies",
+     .name = "config",
+     .argument = "FILE",
+     .set = option_set_document,
+     .field = FIELD(config_path),
+     .summary = "Policies document (JSON, as GET /admin/config shows it) that is the only source of "
+                "settings: changes "
+                "over HTTP get 409, SIGHUP reads it again."},
+    {.name = "seed-config",
+     .argument = "FILE",
+     .set = option_set_document,
+     .field = FIELD(seed_path),
+     .summary = "Policies document to begin with; live changes are kept in Redis and win over it."},
     {.name = "on-redis-error",
      .argument = "MODE",
      .fallback = "local",

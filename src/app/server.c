@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "app/document.h"
 #include "app/embedded_redis.h"
 #include "app/listener.h"
 #include "app/secret.h"
@@ -20,9 +21,9 @@
 #include "http/site.h"
 #include "limit/limiter.h"
 
-enum { STOP_GRACE_MS = 5000, SPARE_DESCRIPTORS = 256 };
+enum { STOP_GRACE_MS = 5000, SETTLE_MIN_MS = 1000, SPARE_DESCRIPTORS = 256 };
 
-/* Something that every worker does once. */
+/* Something that every worker does once (and for `settled` the store, too). */
 struct tally {
     struct server *server;
     atomic_uint missing; /* workers that have not done it */
@@ -31,7 +32,7 @@ struct tally {
 struct server {
     const struct options *options;
     struct ev_loop *loop; /* the main thread's: signals and the acceptor */
-    ev_signal terminate, interrupt;
+    ev_signal terminate, interrupt, hangup;
     ev_async reported; /* a worker has reported to a tally */
     struct tally settled, drained, *awaited;
     bool stop_asked; /* by a signal, which may come before all has started */
@@ -81,12 +82,14 @@ static void on_waited_enough(struct ev_loop *loop, ev_timer *watcher, int events
     ev_break(loop, EVBREAK_ALL);
 }
 
-/* The first request shall find Redis, if there is one: serve when every link is ready or has failed, or after
- * as long as a decision may take. */
+/* The first request shall find Redis, if there is one, and the settings that it holds: serve when every link
+ * is ready or has failed, or after a while. */
 static void wait_for_redis(struct server *server) {
+    const int timeout_ms = server->options->redis_timeout_ms;
     ev_timer limit;
 
-    ev_timer_init(&limit, on_waited_enough, server->options->redis_timeout_ms / 1000.0, 0.0);
+    ev_timer_init(&limit, on_waited_enough,
+                  (timeout_ms > SETTLE_MIN_MS ? timeout_ms : SETTLE_MIN_MS) / 1000.0, 0.0);
     ev_timer_start(server->loop, &limit);
     tally_wait(&server->settled);
     ev_timer_stop(server->loop, &limit);
@@ -97,16 +100,13 @@ static void wait_for_redis(struct server *server) {
 
 struct publication {
     struct config *config;
-    atomic_uint missing; /* workers that do not use it yet */
-    struct worker *caller;
+    atomic_uint missing; /* workers that do not use it yet, and the publisher */
     void (*acked)(void *arg);
     void *arg;
 };
 
-static void publication_acked(struct worker *worker, void *arg) {
-    struct publication *publication = arg;
-
-    (void)worker;
+static void publication_ack(struct publication *publication) {
+    if (atomic_fetch_sub(&publication->missing, 1) != 1) return;
     publication->acked(publication->arg);
     config_unref(publication->config);
     free(publication);
@@ -116,21 +116,80 @@ static void publication_adopt(struct worker *worker, void *arg) {
     struct publication *publication = arg;
 
     worker_adopt(worker, publication->config);
-    if (atomic_fetch_sub(&publication->missing, 1) == 1)
-        worker_post(publication->caller, publication_acked, publication);
+    publication_ack(publication);
 }
 
-static void publish(void *publisher, struct config *config, void (*acked)(void *arg), void *arg) {
-    struct server *server = publisher;
+static void publish(void *arg, struct config *config, void (*acked)(void *acked_arg), void *acked_arg) {
+    struct server *server = arg;
     struct publication *publication = xcalloc(1, sizeof *publication);
 
     publication->config = config_ref(config);
-    publication->caller = worker_current();
     publication->acked = acked;
-    publication->arg = arg;
-    atomic_init(&publication->missing, (unsigned)server->worker_count);
+    publication->arg = acked_arg;
+    atomic_init(&publication->missing, (unsigned)server->worker_count + 1);
     for (size_t i = 0; i < server->worker_count; i++)
         worker_post(server->workers[i], publication_adopt, publication);
+    publication_ack(publication);
+}
+
+static void *caller(void *arg) {
+    (void)arg;
+    return worker_current();
+}
+
+struct errand {
+    void (*run)(void *arg);
+    void *arg;
+};
+
+static void run_errand(struct worker *worker, void *arg) {
+    struct errand *errand = arg;
+
+    (void)worker;
+    errand->run(errand->arg);
+    free(errand);
+}
+
+static void post(void *arg, void *worker, void (*run)(void *run_arg), void *run_arg) {
+    struct errand *errand = xmalloc(sizeof *errand);
+
+    (void)arg;
+    *errand = (struct errand){run, run_arg};
+    worker_post(worker, run_errand, errand);
+}
+
+static void counted(void *arg, unsigned instances) {
+    struct server *server = arg;
+
+    local_limiter_share(server->local, instances);
+}
+
+/* --- the file of --config, read again
+ * --------------------------------------------------------------------------- */
+
+static void on_hangup(struct ev_loop *loop, ev_signal *watcher, int events) {
+    struct server *server = watcher->data;
+    const char *path = server->options->config_path;
+    struct err err = ERR_INIT;
+
+    (void)loop, (void)events;
+    if (!path) {
+        log_info("SIGHUP: there is no file of --config to read again");
+        return;
+    }
+    struct config *old = config_store_current(server->store);
+    struct config *next = document_load(path, old->version + 1, &err);
+    if (!next)
+        log_error("SIGHUP: %s: %s; the settings stay as they are", path, err.text);
+    else if (strcmp(next->json, old->json) == 0)
+        log_info("SIGHUP: %s says what is in use already", path);
+    else {
+        config_store_replace_first(server->store, next);
+        log_info("SIGHUP: configuration version %llu from %s is in use", (unsigned long long)next->version,
+                 path);
+    }
+    config_unref(next);
+    config_unref(old);
 }
 
 /* --- start
@@ -174,15 +233,26 @@ static int start_redis(struct server *server, struct err *err) {
 }
 
 static int start_store(struct server *server, struct err *err) {
-    struct config_refusal why = {0};
-    struct buf json = BUF_INIT(64 * 1024);
-    struct config *first;
+    const struct options *options = server->options;
+    struct config_refusal why = {.err = ERR_INIT};
+    struct buf json = BUF_INIT(DOCUMENT_MAX);
 
-    options_config_json(server->options, &json);
-    first = config_parse(buf_str(&json), json.len, 1, &why);
+    options_config_json(options, &json);
+    struct config *first = config_parse(buf_str(&json), json.len, 1, &why);
     buf_free(&json);
     if (!first) return err_set(err, "the settings of the start are not valid: %s", why.err.text);
-    server->store = config_store_new(first, publish, server);
+    const struct config_store_settings settings = {
+        .first = first,
+        .first_source = options->start_source,
+        .file = options->config_path,
+        .loop = server->loop,
+        .redis = &server->redis,
+        .key_prefix = options->key_prefix,
+        .host = {.publish = publish, .caller = caller, .post = post, .counted = counted, .arg = server},
+        .settled = tally_report,
+        .settled_arg = &server->settled,
+    };
+    server->store = config_store_new(&settings);
     config_unref(first);
     return 0;
 }
@@ -239,7 +309,7 @@ static int start_workers(struct server *server, struct err *err) {
                      .static_dir = options->static_dir,
                      .ratelimit_fields = options->ratelimit_fields},
     };
-    tally_begin(&server->settled, server, (size_t)options->threads);
+    tally_begin(&server->settled, server, (size_t)options->threads + 1); /* and the store */
     server->workers = xcalloc((size_t)options->threads, sizeof(struct worker *));
     for (int i = 0; i < options->threads && result == 0; i++) {
         struct worker *worker = worker_start(i, &server->worker_settings, first, err);
@@ -306,6 +376,9 @@ static void watch_signals(struct server *server) {
     server->reported.data = server->terminate.data = server->interrupt.data = server;
     ev_signal_start(server->loop, &server->terminate);
     ev_signal_start(server->loop, &server->interrupt);
+    ev_signal_init(&server->hangup, on_hangup, SIGHUP);
+    server->hangup.data = server;
+    ev_signal_start(server->loop, &server->hangup);
     ev_async_start(server->loop, &server->reported);
 }
 
@@ -342,10 +415,10 @@ int server_run(const struct options *options) {
     }
     stop_workers(&server);
     listener_free(server.listener);
-    local_limiter_free(server.local);
     secret_free(server.made_token);
     lab_free(server.lab);
     config_store_free(server.store);
+    local_limiter_free(server.local);
     embedded_redis_stop(server.private_redis);
     ev_loop_destroy(server.loop);
     return status;

@@ -82,6 +82,18 @@ static void on_changed(void *arg, struct config *config, bool created, const str
     respond_config(request, created ? 201 : 200, config, name);
 }
 
+/* Is it one tag of ours? It may be of a version that another instance made and this one has yet to see. */
+static bool tag_version(const char *text, uint64_t *version) {
+    size_t len = strlen(text);
+    int64_t value;
+
+    if (len < 3 || text[0] != '"' || text[len - 1] != '"' || !field_whole(text + 1, len - 2, &value) ||
+        value < 1)
+        return false;
+    *version = (uint64_t)value;
+    return true;
+}
+
 /* Reads If-Match against the newest version. False if it has been answered. */
 static bool read_if_match(struct request *request, uint64_t *if_match) {
     const char *text = request_header(request, "If-Match");
@@ -96,6 +108,7 @@ static bool read_if_match(struct request *request, uint64_t *if_match) {
     enum field_match match =
         request_header_count(request, "If-Match") == 1 ? field_tags(text, etag, true) : FIELD_MATCH_BAD;
     if (match == FIELD_MATCH_YES) *if_match = version;
+    if (match == FIELD_MATCH_NO && tag_version(text, if_match)) return true;
     if (match == FIELD_MATCH_BAD)
         respond_problem(request, 400, "If-Match",
                         "If-Match must be the ETag that was read, such as %s, or *.", etag);

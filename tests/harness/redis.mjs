@@ -66,7 +66,7 @@ export class RedisServer {
   // All keys of clients under a prefix, sorted.
   async keys(prefix = 'rl:') {
     const keys = await this.command('KEYS', `${prefix}*`);
-    return keys.sort();
+    return keys.filter((key) => key.includes('{')).sort(); // not what the instances share
   }
 
   // The key in Redis that holds a client under the token bucket of policy `default`.

@@ -637,6 +637,8 @@ START_TEST(help_shows_all_in_100_columns) {
                                       "window",
                                       "sub-windows",
                                       "leak-rate",
+                                      "config",
+                                      "seed-config",
                                       "on-redis-error",
                                       "trusted-proxy",
                                       "gateway",
