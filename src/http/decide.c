@@ -78,10 +78,10 @@ static void on_decision(void *arg, const struct decision *decision) {
 }
 
 /* Without a place to wait in, what would have to wait is denied, and takes nothing. */
-static enum limiter_mode mode_of(const struct request *request, struct waiting *waiting) {
+static enum limiter_mode mode_of(struct request *request, struct waiting *waiting) {
     if (waiting->form == DECISION_FORM_PEEK) return LIMITER_PEEK;
     if (waiting->policy->on_limit != ON_LIMIT_DELAY) return LIMITER_TAKE;
-    waiting->reserved = hold_reserve(request->services->hold);
+    waiting->reserved = request->held = hold_reserve(request->services->hold);
     return waiting->reserved ? LIMITER_TAKE : LIMITER_TAKE_NOW;
 }
 

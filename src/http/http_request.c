@@ -35,13 +35,13 @@ static struct http_connection *connection_of(struct MHD_Connection *connection) 
 }
 
 /* The handler has returned without an answer. Up to WAITING_AWAKE requests wait without being suspended,
- * which spares two epoll_ctl each; microhttpd looks at every one of them in each of its runs, so that more
- * are suspended. */
+ * which spares two epoll_ctl each; microhttpd looks at every one of them in each of its runs, and counts
+ * their waiting as idleness, so that more, and those that are held, are suspended. */
 static void wait_for_answer(struct http_request *r) {
     struct http *http = r->http;
 
     r->phase = PHASE_WAITING;
-    r->suspended = http->awake >= WAITING_AWAKE;
+    r->suspended = r->pub.held || http->awake >= WAITING_AWAKE;
     if (r->suspended)
         MHD_suspend_connection(r->connection);
     else
