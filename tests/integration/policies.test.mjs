@@ -129,7 +129,8 @@ scenario('several limits: two servers under parallel load take from all or none'
     { name: 'c', algorithm: 'sliding_window_counter', limit: 50, window: 86400 },
     { name: 'd', algorithm: 'fixed_window', limit: 55, window: 600 },
   ];
-  for (const each of [server, other]) await put(each, 'four', { limits });
+  await put(server, 'four', { limits });
+  await until('the other server to follow', async () => (await check(other, 'four', 'x', { cost: 0 })).status === 200);
   const both = await Promise.all([server, other].map((each) => burst(60, 10, () => check(each, 'four', 'k'))));
   assert.deepEqual(statuses(both.flat()), { 200: 40, 429: 80 });
   const { json } = await check(server, 'four', 'k', { cost: 0 });
@@ -185,7 +186,8 @@ for (const [algorithm, settings] of [['token_bucket', SLOW], ['leaky_bucket', { 
   scenario(`delay by ${algorithm}: held until there is room, in order of arrival over two servers, denied beyond max_delay`, async (world) => {
     const { redis, server } = await world.pair();
     const other = await world.server({ redis });
-    for (const each of [server, other]) assert.equal((await put(each, 'slow', { ...settings, algorithm })).status, 201);
+    assert.equal((await put(server, 'slow', { ...settings, algorithm })).status, 201);
+    await until('the other server to follow', async () => (await check(other, 'slow', 'x', { cost: 0 })).status === 200);
     const [, ...answers] = await undisturbed(3000, (attempt) => inOrder([server, other], 6,
       (each, agent) => each.request(`/check?policy=slow&key=${attempt}`, { agent })));
     const held = answers.filter(({ response }) => response.status === 200);
