@@ -7,15 +7,24 @@
 #include <string.h>
 
 #include "base/decimal.h"
-#include "limit/fixed_window.h"
-#include "limit/leaky_bucket.h"
-#include "limit/sliding_window_counter.h"
-#include "limit/sliding_window_log.h"
-#include "limit/token_bucket.h"
 
-const struct algorithm *const algorithms[] = {
-    &token_bucket, &fixed_window, &sliding_window_log, &sliding_window_counter, &leaky_bucket,
-};
+/* In the order in which they are shown. A new algorithm is one line here, one C file that defines it under
+ * that name, and one Lua file. */
+/* clang-format off */
+#define ALGORITHMS(each)         \
+    each(token_bucket)           \
+    each(fixed_window)           \
+    each(sliding_window_log)     \
+    each(sliding_window_counter) \
+    each(leaky_bucket)
+/* clang-format on */
+
+#define DECLARE(name) extern const struct algorithm name;
+#define ENTRY(name) &name,
+
+ALGORITHMS(DECLARE)
+
+const struct algorithm *const algorithms[] = {ALGORITHMS(ENTRY)};
 const size_t algorithm_count = sizeof algorithms / sizeof algorithms[0];
 
 const struct algorithm *algorithm_find(const char *name, size_t len) {

@@ -483,7 +483,8 @@ static int64_t most_within(const struct limit_settings *limit, int64_t time) {
     }
     if (time >= params[1]) return INT64_MAX;
     if (strcmp(name, "sliding_window_log") == 0) return size;
-    return 2 * size - (strcmp(name, "fixed_window") == 0 ? MICRO : 0);
+    if (strcmp(name, "fixed_window") == 0) return 2 * size - MICRO;
+    return strcmp(name, "sliding_window_counter") == 0 ? 2 * size : INT64_MAX;
 }
 
 static void check_meaning(const struct limit_settings *limit) {
