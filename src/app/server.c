@@ -38,6 +38,7 @@ struct server {
     bool stop_asked; /* by a signal, which may come before all has started */
     struct embedded_redis *private_redis;
     struct redis_settings redis;
+    char *probe_key;
     struct config_store *store;
     struct local_limiter *local;
     struct lab *lab;
@@ -212,9 +213,18 @@ static void raise_descriptor_limit(unsigned connections) {
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* No policy's key looks like this, since it has no client. */
+static char *probe_key_new(const char *prefix) {
+    struct buf key = BUF_INIT(64 * 1024);
+
+    buf_addf(&key, "%sprobe", prefix);
+    return buf_take(&key);
+}
+
 static int start_redis(struct server *server, struct err *err) {
     const struct options *options = server->options;
 
+    server->probe_key = probe_key_new(options->key_prefix);
     server->redis = (struct redis_settings){
         .host = options->redis_host,
         .port = options->redis_port,
@@ -223,6 +233,7 @@ static int start_redis(struct server *server, struct err *err) {
         .user = options->redis_user,
         .password = options->redis_password,
         .timeout_ms = options->redis_timeout_ms,
+        .probe_key = server->probe_key,
     };
     redis_script_init(&limiter_script);
     if (!options->with_redis) return 0;
@@ -420,6 +431,7 @@ int server_run(const struct options *options) {
     config_store_free(server.store);
     local_limiter_free(server.local);
     embedded_redis_stop(server.private_redis);
+    free(server.probe_key);
     ev_loop_destroy(server.loop);
     return status;
 }

@@ -14,6 +14,7 @@
 #include "base/xmalloc.h"
 #include "limit/lua_scripts.h"
 #include "limit/redis_key.h"
+#include "redis/redis_fault.h"
 
 enum {
     ARGS_HEAD = 3,      /* cost, mode, longest delay */
@@ -200,13 +201,15 @@ static void decide_without(const struct pending *pending, struct decision *decis
                                   .cost = pending->cost};
 }
 
-/* Redis is there and does not decide (no permission, no memory, read-only ...): somebody has to see to it, so
- * it is said, but not for each request. */
+/* Redis is there and does not decide (no permission, no memory ...): somebody has to see to it, so it is said,
+ * but not for each request. That it is away, the link says. */
 static void complain(struct limiter *limiter, const char *error) {
     int64_t now_us = clock_mono_us();
-    if (now_us < limiter->complain_after_us) return;
+    char words[REDIS_FAULT_WORDS] = "a reply that is not the script's";
+    if (now_us < limiter->complain_after_us || (error && redis_fault_of(error)->away)) return;
     limiter->complain_after_us = now_us + COMPLAIN_EVERY_US;
-    log_warn("Redis does not decide: %s", error ? error : "a reply that is not the script's");
+    if (error) redis_fault_describe(error, words, sizeof words);
+    log_warn("Redis does not decide: %s", words);
 }
 
 /* on_limit "shadow": told, and let through. */

@@ -1,8 +1,8 @@
 /* The states of a connection, its handshake and its back-off. What is sent over it once it is ready is
  * redis_link's.
  *
- * "Connected" means little: a stopped Redis still accepts. Ready is a connection over which the scripts were
- * loaded. */
+ * "Connected" means little: a stopped Redis still accepts, and a replica answers all but writes. Ready is a
+ * connection over which the scripts were loaded and a write was taken. */
 #include "redis/redis_conn.h"
 
 #include <ev.h>
@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/xmalloc.h"
+#include "redis/redis_fault.h"
 #include "redis/redis_socket.h"
 #include "redis/redis_wire.h"
 #include "redis/resolve.h"
@@ -20,7 +21,7 @@ enum {
     BACKOFF_MIN_MS = 50,
     BACKOFF_MAX_MS = 1000,
     ATTEMPT_MIN_MS = 500, /* connect and handshake may take this long even if commands may not */
-    WHY_MAX = 256,
+    WHY_MAX = REDIS_FAULT_WORDS,
     HANDSHAKE_MAX = 8 * 1024 * 1024
 };
 
@@ -39,7 +40,7 @@ struct redis_conn {
     ev_timer timer; /* the next attempt when down, the end of this one otherwise */
     int backoff_ms;
     uint64_t random;
-    size_t logins, loads; /* replies of the handshake still to come */
+    size_t logins, loads, probes; /* replies of the handshake still to come */
 };
 
 enum redis_state redis_conn_state(const struct redis_conn *conn) {
@@ -136,33 +137,47 @@ static void load_scripts(struct redis_conn *conn, struct buf *out) {
     conn->loads = conn->script_count;
 }
 
+/* A write that changes nothing, since nothing else tells a master from a replica to a user with few rights. */
+static void probe(struct redis_conn *conn, struct buf *out) {
+    if (!conn->settings->probe_key) return;
+    redis_wire_begin(out, 2);
+    redis_wire_text(out, "UNLINK");
+    redis_wire_text(out, conn->settings->probe_key);
+    conn->probes++;
+}
+
 /* All of the handshake leaves at once: one round trip. */
 static void on_connected(void *arg) {
     struct redis_conn *conn = arg;
     struct buf out = BUF_INIT(HANDSHAKE_MAX);
-    conn->logins = conn->loads = 0;
+    conn->logins = conn->loads = conn->probes = 0;
     login(conn, &out);
     load_scripts(conn, &out);
+    probe(conn, &out);
     conn->state = conn->logins > 0 ? REDIS_AUTHENTICATING : REDIS_LOADING_SCRIPTS;
     bool sent = !out.overflow && redis_socket_send(conn->socket, out.data, out.len);
     buf_free(&out);
     if (!sent) fail(conn, "the scripts are too large");
 }
 
-static void become_ready(struct redis_conn *conn) {
+static void become_ready_if_done(struct redis_conn *conn) {
+    if (conn->loads > 0 || conn->probes > 0) return;
     ev_timer_stop(conn->loop, &conn->timer);
     conn->state = REDIS_READY;
-    conn->backoff_ms = BACKOFF_MIN_MS;
     conn->events->ready(conn->arg);
+}
+
+static void fail_by_error(struct redis_conn *conn, const char *error) {
+    char why[WHY_MAX];
+    redis_fault_describe(error, why, sizeof why);
+    fail(conn, why);
 }
 
 /* Some servers repeat the arguments of a command that they do not know. */
 static void fail_login(struct redis_conn *conn, const char *error) {
     const char *password = conn->settings->password;
-    char why[WHY_MAX];
     bool repeats = strstr(error, "args beginning") || (password && *password && strstr(error, password));
-    snprintf(why, sizeof why, "%s", repeats ? "it refuses AUTH" : error);
-    fail(conn, why);
+    fail_by_error(conn, repeats ? "it refuses AUTH" : error);
 }
 
 static void on_login_reply(struct redis_conn *conn, const struct redis_value *value) {
@@ -174,7 +189,7 @@ static void on_login_reply(struct redis_conn *conn, const struct redis_value *va
         fail(conn, "an answer to AUTH, SELECT or PING that is none");
     } else if (--conn->logins == 0) {
         conn->state = REDIS_LOADING_SCRIPTS;
-        if (conn->loads == 0) become_ready(conn);
+        become_ready_if_done(conn);
     }
 }
 
@@ -184,21 +199,42 @@ static void on_load_reply(struct redis_conn *conn, const struct redis_value *val
     size_t len = 0;
     const char *digest = redis_value_str(value, &len);
     if (error)
-        fail(conn, error);
+        fail_by_error(conn, error);
     else if (!digest || len != strlen(script->sha1) || memcmp(digest, script->sha1, len) != 0)
         fail(conn, "an answer to SCRIPT LOAD that is not the script's digest");
     else if (--conn->loads == 0)
-        become_ready(conn);
+        become_ready_if_done(conn);
+}
+
+static void on_probe_reply(struct redis_conn *conn, const struct redis_value *value) {
+    const char *error = redis_value_error(value);
+    int64_t removed;
+    if (error) {
+        fail_by_error(conn, error);
+    } else if (!redis_value_int(value, &removed)) {
+        fail(conn, "an answer to UNLINK that is no number");
+    } else {
+        conn->probes--;
+        become_ready_if_done(conn);
+    }
+}
+
+/* Who answers everything with an error is not to be connected to as fast as it lets us. */
+static void on_reply_when_ready(struct redis_conn *conn, const struct redis_value *value) {
+    if (!redis_value_error(value)) conn->backoff_ms = BACKOFF_MIN_MS;
+    conn->events->reply(conn->arg, value);
 }
 
 static void on_reply(void *arg, const struct redis_value *value) {
     struct redis_conn *conn = arg;
     if (conn->state == REDIS_READY)
-        conn->events->reply(conn->arg, value);
+        on_reply_when_ready(conn, value);
     else if (conn->logins > 0)
         on_login_reply(conn, value);
-    else
+    else if (conn->loads > 0)
         on_load_reply(conn, value);
+    else
+        on_probe_reply(conn, value);
 }
 
 static void on_closed(void *arg, const char *why) {

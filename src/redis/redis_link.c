@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/xmalloc.h"
 #include "redis/redis_conn.h"
+#include "redis/redis_fault.h"
 #include "redis/redis_wire.h"
 
 enum {
@@ -24,7 +25,7 @@ enum {
     WIRE_KEEP = 4096,            /* memory that a spare command may hold on to */
     SPARE_MAX = 4096,            /* commands kept for reuse */
     HARD_MIN_US = 1000000,       /* a connection that has been silent for less than this is not given up */
-    WORDS_MAX = 256
+    WORDS_MAX = REDIS_FAULT_WORDS
 };
 
 struct command {
@@ -208,6 +209,14 @@ static bool send_text(struct redis_link *link, struct command *command) {
     return sent;
 }
 
+/* Whatever is still on its way would be refused as well, and the next connection shows when that has changed. */
+static void drop_if_away(struct redis_link *link, const char *error) {
+    char why[WORDS_MAX];
+    if (!redis_fault_of(error)->away) return;
+    redis_fault_describe(error, why, sizeof why);
+    redis_conn_drop(link->conn, why);
+}
+
 static void on_reply(void *arg, const struct redis_value *value) {
     struct redis_link *link = arg;
     struct command *command = STAILQ_FIRST(&link->replies);
@@ -222,6 +231,7 @@ static void on_reply(void *arg, const struct redis_value *value) {
     retire(link, command);
     answer(command, error ? REDIS_ERROR : REDIS_OK, error ? NULL : value, error);
     command_free(link, command);
+    if (error) drop_if_away(link, error);
 }
 
 static void lose_all(struct redis_link *link) {

@@ -1,6 +1,7 @@
 /* One pipelined asynchronous connection to Redis, on one libev loop. It knows connections, scripts and
  * deadlines; it knows no limits. One thread: every call and every callback is on the loop's thread.
  *
+ * An error that means that Redis is away (redis_fault.h) ends the connection, as its loss does.
  * Every command gets exactly one answer, at the latest at its deadline. A command whose reply was lost is not
  * sent again; NOSCRIPT means that nothing ran, so that alone is sent again (as EVAL). */
 #ifndef RL_REDIS_REDIS_LINK_H
@@ -20,6 +21,8 @@ struct redis_settings { /* all text owned by whoever made it; outlives the links
     const char *user;     /* NULL: none */
     const char *password; /* NULL: none. Never logged */
     int timeout_ms;       /* for one command, connecting included */
+    const char *probe_key; /* a key that holds nothing: removed on each connection, to see whether writes are
+                              taken. NULL: not looked at */
 };
 
 struct redis_script { /* immutable, static */

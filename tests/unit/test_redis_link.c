@@ -102,6 +102,30 @@ START_TEST(comes_up_when_redis_does) {
 }
 END_TEST
 
+/* As after a failover: the connection stays, and only writes are refused. */
+START_TEST(a_replica_is_not_ready) {
+    world->settings.probe_key = "probe";
+    open_ready();
+    check_works("k", 1);
+    struct world *admin = world_new(redis.socket, NULL, 0);
+    world_open(admin);
+    ck_assert(world_until_state(admin, REDIS_READY, SOON_MS));
+    world_ask(admin, "REPLICAOF", "127.0.0.1", "1");
+    ck_assert(world_until_answered(admin, SOON_MS));
+    ck_assert_int_eq(world_eval(world, "k")->answers, 0);
+    ck_assert(world_until_why(world, "READONLY", SOON_MS));
+    CHECK_CONTAINS(world->why, "replica");
+    ck_assert_int_eq(world_eval(world, "k")->status, REDIS_NOT_READY);
+    world_turn(world, 500);
+    ck_assert_int_eq(world->down, 1); /* it tries, and says no more than once why it fails */
+    ck_assert_int_eq(world->up, 1);
+    world_ask(admin, "REPLICAOF", "NO", "ONE");
+    ck_assert(world_until_answered(admin, SOON_MS));
+    check_works("k", 2);
+    world_free(admin);
+}
+END_TEST
+
 START_TEST(survives_a_restart) {
     open_ready();
     check_works("k", 1);
@@ -305,6 +329,7 @@ int main(void) {
     tcase_add_test(plain, more_than_a_socket_takes_arrives_whole);
     tcase_add_test(plain, refuses_at_once_before_it_is_ready);
     tcase_add_test(plain, comes_up_when_redis_does);
+    tcase_add_test(plain, a_replica_is_not_ready);
     tcase_add_test(plain, survives_a_restart);
     tcase_add_test(plain, a_stopped_redis_delays_nobody_longer_than_the_timeout);
     tcase_add_test(plain, a_short_stall_needs_no_new_connection);
