@@ -201,8 +201,8 @@ static void decide_without(const struct pending *pending, struct decision *decis
                                   .cost = pending->cost};
 }
 
-/* Redis is there and does not decide (no permission, no memory ...): somebody has to see to it, so it is said,
- * but not for each request. That it is away, the link says. */
+/* Redis is there and does not decide (no permission, no memory ...): somebody has to see to it, so it is
+ * said, but not for each request. That it is away, the link says. */
 static void complain(struct limiter *limiter, const char *error) {
     int64_t now_us = clock_mono_us();
     char words[REDIS_FAULT_WORDS] = "a reply that is not the script's";

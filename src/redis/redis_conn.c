@@ -137,7 +137,8 @@ static void load_scripts(struct redis_conn *conn, struct buf *out) {
     conn->loads = conn->script_count;
 }
 
-/* A write that changes nothing, since nothing else tells a master from a replica to a user with few rights. */
+/* A write that changes nothing, since nothing else tells a master from a replica to a user with few rights.
+ */
 static void probe(struct redis_conn *conn, struct buf *out) {
     if (!conn->settings->probe_key) return;
     redis_wire_begin(out, 2);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { WORDS_MAX = 160 };
+
 static const struct redis_fault faults[] = {
     {"LOADING", true, "it is reading its data"},
     {"BUSY", true, "somebody's script holds it up"},
@@ -49,10 +51,17 @@ const struct redis_fault *redis_fault_of(const char *error) {
     return &other;
 }
 
+/* Which of our scripts it was, and where, is of no use to whom the meaning is told. */
+static int words_len(const char *error) {
+    const char *script = strstr(error, " script: ");
+    size_t len = script ? (size_t)(script - error) : strlen(error);
+    return (int)(len < WORDS_MAX ? len : WORDS_MAX);
+}
+
 void redis_fault_describe(const char *error, char *out, size_t size) {
     const struct redis_fault *fault = redis_fault_of(error);
     if (fault->meaning)
-        snprintf(out, size, "%.160s (%s)", error, fault->meaning);
+        snprintf(out, size, "%.*s (%s)", words_len(error), error, fault->meaning);
     else
         snprintf(out, size, "%.200s", error);
 }

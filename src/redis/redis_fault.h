@@ -14,7 +14,8 @@ struct redis_fault {
 
 enum { REDIS_FAULT_WORDS = 320 };
 
-/* Always one. The words of commands inside a script count, in the way of Redis 7 and in that of those before. */
+/* Always one. The words of commands inside a script count, in the way of Redis 7 and in that of those before.
+ */
 const struct redis_fault *redis_fault_of(const char *error);
 
 /* The error for a log, cut to `size`: Redis's words, and what they mean. */

@@ -209,7 +209,8 @@ static bool send_text(struct redis_link *link, struct command *command) {
     return sent;
 }
 
-/* Whatever is still on its way would be refused as well, and the next connection shows when that has changed. */
+/* Whatever is still on its way would be refused as well, and the next connection shows when that has changed.
+ */
 static void drop_if_away(struct redis_link *link, const char *error) {
     char why[WORDS_MAX];
     if (!redis_fault_of(error)->away) return;

@@ -18,9 +18,9 @@ struct redis_settings { /* all text owned by whoever made it; outlives the links
     int port;
     const char *socket_path; /* instead of host and port; NULL if none */
     int db;
-    const char *user;     /* NULL: none */
-    const char *password; /* NULL: none. Never logged */
-    int timeout_ms;       /* for one command, connecting included */
+    const char *user;      /* NULL: none */
+    const char *password;  /* NULL: none. Never logged */
+    int timeout_ms;        /* for one command, connecting included */
     const char *probe_key; /* a key that holds nothing: removed on each connection, to see whether writes are
                               taken. NULL: not looked at */
 };

@@ -11,6 +11,7 @@ export const bulk = (text) => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
 export function preamble([name, verb, text]) {
   const command = name.toUpperCase();
   if (command === 'SCRIPT' && verb.toUpperCase() === 'LOAD') return bulk(createHash('sha1').update(text).digest('hex'));
+  if (command === 'UNLINK') return ':0\r\n';
   if (command === 'PING') return '+PONG\r\n';
   if (['AUTH', 'SELECT', 'CLIENT', 'READONLY'].includes(command)) return '+OK\r\n';
   return undefined;

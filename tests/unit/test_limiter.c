@@ -152,6 +152,7 @@ START_TEST(an_error_is_an_outage) {
     decide(1, LIMITER_TAKE);
     check_unchecked(DECISION_UNAVAILABLE);
     private_redis_do(&redis, "REPLICAOF", "NO", "ONE", NULL);
+    ck_assert(world_until_state(world, REDIS_READY, SOON_MS));
     decide(1, LIMITER_TAKE);
     ck_assert_int_eq(last.source, SOURCE_REDIS);
     ck_assert_int_eq(last.limits[0].remaining, 2);
