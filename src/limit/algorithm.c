@@ -20,7 +20,7 @@
 /* clang-format on */
 
 #define DECLARE(name) extern const struct algorithm name;
-#define ENTRY(name) &name,
+#define ENTRY(name) &(name),
 
 ALGORITHMS(DECLARE)
 

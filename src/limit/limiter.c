@@ -49,7 +49,7 @@ struct limiter {
     struct redis_link *link;
     struct local_limiter *local;
     const char *key_prefix;
-    SLIST_HEAD(, pending) spare;
+    SLIST_HEAD(spare_list, pending) spare;
     int spare_count;
     struct buf text; /* scratch: keys and arguments, one after the other */
     size_t starts[ARGV_MAX + 1];
