@@ -132,6 +132,8 @@ static void on_forgotten(void *arg, int64_t removed, const char *why) {
     struct buf body = BUF_INIT(RESPOND_BODY_MAX);
     struct json_out json;
 
+    if (!why)
+        config_store_forget(request->services->store); /* whoever remembers a denial is not to repeat it */
     if (why) {
         refuse_away(request, why);
     } else if (removed == 0) {

@@ -122,7 +122,7 @@ static const struct probe {
     {"HSCAN", {"0", "COUNT", "100"}, take_fields},
     {"ZCARD", {NULL}, take_members},
     {"ZRANGE", {"0", "4", "WITHSCORES"}, take_oldest},
-    {"ZREVRANGE", {"0", "4", "WITHSCORES"}, take_newest},
+    {"ZRANGE", {"-5", "-1", "WITHSCORES"}, take_newest},
 };
 enum { PROBES = sizeof probes / sizeof probes[0] };
 
