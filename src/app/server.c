@@ -19,6 +19,7 @@
 #include "config/config_store.h"
 #include "http/lab.h"
 #include "http/site.h"
+#include "http/tries.h"
 #include "limit/limiter.h"
 
 enum { STOP_GRACE_MS = 5000, SETTLE_MIN_MS = 1000, SPARE_DESCRIPTORS = 256 };
@@ -42,6 +43,7 @@ struct server {
     struct config_store *store;
     struct local_limiter *local;
     struct lab *lab;
+    struct tries *tries;
     struct worker_settings worker_settings;
     struct worker **workers;
     size_t worker_count;
@@ -300,6 +302,7 @@ static int start_workers(struct server *server, struct err *err) {
 
     server->local = local_limiter_new(LOCAL_KEYS_MAX, LOCAL_BYTES_MAX);
     server->lab = lab_new();
+    server->tries = tries_new();
     server->worker_settings = (struct worker_settings){
         .redis = &server->redis,
         .local = server->local,
@@ -309,6 +312,7 @@ static int start_workers(struct server *server, struct err *err) {
         .settled_arg = &server->settled,
         .services = {.store = server->store,
                      .lab = server->lab,
+                     .tries = server->tries,
                      .everywhere = everywhere,
                      .everywhere_arg = server,
                      .guard = {.admin_token = server->made_token ? server->made_token : options->admin_token,
@@ -428,6 +432,7 @@ int server_run(const struct options *options) {
     listener_free(server.listener);
     secret_free(server.made_token);
     lab_free(server.lab);
+    tries_free(server.tries);
     config_store_free(server.store);
     local_limiter_free(server.local);
     embedded_redis_stop(server.private_redis);

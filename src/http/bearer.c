@@ -5,11 +5,16 @@
 
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "http/fields.h"
+#include "http/services.h"
+#include "http/tries.h"
 
-enum { SHA256_BYTES = 32 };
+enum { SHA256_BYTES = 32, MICROSECONDS = 1000000 };
 
 /* Digests of equal length, so that neither the time nor the length of a guess tells anything. */
 static bool token_matches(const char *given, const char *wanted) {
@@ -21,10 +26,29 @@ static bool token_matches(const char *given, const char *wanted) {
     return gnutls_memcmp(digests[0], digests[1], SHA256_BYTES) == 0;
 }
 
-bool bearer_matches(const struct request *request, const char *wanted) {
+/* The token that was given, NULL if there is none that could be right. */
+static const char *token_given(const struct request *request) {
     const char *authorization = request_header(request, "Authorization");
 
-    if (!authorization || request_header_count(request, "Authorization") != 1) return false;
+    if (!authorization || request_header_count(request, "Authorization") != 1) return NULL;
     const char *given = field_bearer(authorization);
-    return given && token_matches(given, wanted);
+    return given && *given ? given : NULL;
+}
+
+enum bearer bearer_check(struct request *request, const char *wanted) {
+    struct tries *tries = request->services->tries;
+    const char *given = token_given(request);
+    int64_t now_us = clock_mono_us();
+    char seconds[24];
+
+    if (!given) return BEARER_WRONG;
+    int64_t wait_us = tries_wait(tries, request->client_ip, now_us);
+    if (wait_us > 0) {
+        snprintf(seconds, sizeof seconds, "%" PRId64, (wait_us + MICROSECONDS - 1) / MICROSECONDS);
+        request_reply_header(request, "Retry-After", seconds);
+        return BEARER_LATER;
+    }
+    if (token_matches(given, wanted)) return BEARER_RIGHT;
+    tries_count(tries, request->client_ip, now_us);
+    return BEARER_WRONG;
 }

@@ -106,11 +106,11 @@ static bool read_cost(struct check *check) {
 }
 
 static bool may_call(struct check *check) {
-    const struct request *request = check->request;
+    struct request *request = check->request;
     const char *token = request->services->check_token;
 
     if (client_ip_loopback(request->peer) || request->peer_trusted) return true;
-    if (token && bearer_matches(request, token)) return true;
+    if (token && bearer_check(request, token) == BEARER_RIGHT) return true;
     respond_log_refused(request, "neither on this machine, nor a trusted proxy, nor with the check token");
     return REFUSE(
         check, 403, NULL,

@@ -96,7 +96,15 @@ bool guard_check(struct request *request) {
         return refuse(request, 403, why.text,
                       "Only this server's own page, or a program that is no browser, may call it.");
     if (!token) return check_local(request, &why) == 0 || refuse(request, 403, why.text, REMEDY);
-    if (bearer_matches(request, token)) return true;
+    switch (bearer_check(request, token)) {
+    case BEARER_RIGHT:
+        return true;
+    case BEARER_LATER:
+        return refuse(request, 429, "Too many wrong tokens came from your address.",
+                      "Until Retry-After is over none is looked at, the right one neither.");
+    case BEARER_WRONG:
+        break;
+    }
     request_reply_header(request, "WWW-Authenticate", "Bearer realm=\"ratelimitd\"");
     return refuse(request, 401, "The admin token is missing or wrong.",
                   "Send it once, as \"Authorization: Bearer TOKEN\".");

@@ -7,7 +7,7 @@
 
 #include "http/http.h"
 
-/* True if the request may pass. Otherwise it has been answered (401 or 403, with the remedy). */
+/* True if the request may pass. Otherwise it has been answered (401, 403 or 429, with the remedy). */
 bool guard_check(struct request *request);
 
 #endif

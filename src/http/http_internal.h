@@ -84,4 +84,9 @@ void http_stream_closed(struct stream *stream); /* its request has ended */
 void http_streams_drain(struct http *http);     /* asks all writers to end soon */
 void http_streams_end(struct http *http);       /* ends all now */
 
+/* --- http_whole.c --- */
+
+/* False if a header field holds a NUL, behind which nothing of it is seen. `method` as microhttpd told it. */
+bool http_fields_whole(struct MHD_Connection *connection, const char *method);
+
 #endif

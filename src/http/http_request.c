@@ -158,6 +158,8 @@ static enum MHD_Result on_headers(struct http_request *r, const char *method) {
     r->pub.client_ip = r->client_ip;
     if (r->target_bad)
         respond_problem(&r->pub, 400, NULL, "%s", r->target_error.text);
+    else if (!http_fields_whole(r->connection, method))
+        respond_problem(&r->pub, 400, NULL, "A header field holds a NUL or goes on in a second line.");
     else
         r->pub.body.max = r->http->callbacks.headers(&r->pub);
     return r->response ? refuse_early(r) : MHD_YES;

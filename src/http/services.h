@@ -16,6 +16,7 @@ struct hold;
 struct key_admin;
 struct lab;
 struct services;
+struct tries;
 
 struct guard_settings {
     const char *admin_token; /* NULL: none set. Never logged */
@@ -37,6 +38,7 @@ struct services {
     struct events *events;        /* this worker's listeners */
     struct lab *lab;              /* the process's */
     struct config_store *store;   /* the process's */
+    struct tries *tries;          /* the process's: wrong tokens */
     struct config *const *config; /* this worker's current snapshot */
     struct guard_settings guard;
     void (*everywhere)(void *arg, const struct services_task *task); /* runs it on each worker, later */
