@@ -282,17 +282,37 @@ static void make_token(struct server *server) {
     server->made_token = secret_random();
 }
 
-static void run_task(struct worker *worker, void *arg) {
-    const struct services_task *task = arg;
+/* A task on its way through all workers, and back to the one who sent it. */
+struct round {
+    struct services_task task;
+    struct worker *caller;
+    atomic_uint missing;
+};
 
-    task->run(worker_services(worker));
+static void end_round(struct worker *worker, void *arg) {
+    struct round *round = arg;
+
+    (void)worker;
+    if (round->task.done) round->task.done(round->task.arg);
+    free(round);
+}
+
+static void run_task(struct worker *worker, void *arg) {
+    struct round *round = arg;
+
+    round->task.run(worker_services(worker), round->task.arg);
+    if (atomic_fetch_sub(&round->missing, 1) == 1) worker_post(round->caller, end_round, round);
 }
 
 static void everywhere(void *arg, const struct services_task *task) {
     struct server *server = arg;
+    struct round *round = xcalloc(1, sizeof *round);
 
+    round->task = *task;
+    round->caller = worker_current();
+    atomic_init(&round->missing, (unsigned)server->worker_count);
     for (size_t i = 0; i < server->worker_count; i++)
-        worker_post(server->workers[i], run_task, (void *)(uintptr_t)task);
+        worker_post(server->workers[i], run_task, round);
 }
 
 static int start_workers(struct server *server, struct err *err) {
@@ -379,6 +399,8 @@ static void stop_workers(struct server *server) {
     tally_wait(&server->drained);
     for (size_t i = 0; i < server->worker_count; i++)
         worker_finish(server->workers[i]);
+    for (size_t i = 0; i < server->worker_count; i++)
+        worker_free(server->workers[i]);
     free(server->workers);
 }
 

@@ -255,6 +255,7 @@ static void start_services(struct worker *worker) {
     worker->services.keys = worker->keys;
     worker->services.config = &worker->config;
     worker->services.link = worker->link;
+    worker->services.http = worker->http;
     worker->services.loop = worker->loop;
     worker->services.counters = counters_new();
     counters_adopt(worker->services.counters, worker->config);
@@ -291,10 +292,13 @@ fail:
 }
 
 void worker_finish(struct worker *worker) {
-    struct mail *mail;
-
     worker_post(worker, finish, NULL);
     pthread_join(worker->thread, NULL);
+}
+
+void worker_free(struct worker *worker) {
+    struct mail *mail;
+
     while ((mail = worker->mail)) { /* what came too late */
         worker->mail = mail->next;
         free(mail);

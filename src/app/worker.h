@@ -46,7 +46,8 @@ void worker_adopt(struct worker *worker, struct config *config);
  * after `grace_ms` at the latest, calls drained(worker, arg) on the worker's thread. Any thread. */
 void worker_drain(struct worker *worker, int grace_ms, worker_task *drained, void *arg);
 
-/* Ends the thread, waits for it and frees the worker. What still waits is answered first. Another thread. */
+/* Ends the thread and waits for it. What still waits is answered first. Another thread. */
 void worker_finish(struct worker *worker);
+void worker_free(struct worker *worker); /* when all have finished: until then they may post to each other */
 
 #endif

@@ -13,6 +13,7 @@ struct counters {
     size_t count, capacity;
     const struct config *config; /* whose policies `by_policy` follows */
     struct counter_row **by_policy;
+    struct counter_totals totals;
     bool watched;
     uint64_t random;
     size_t seen; /* decisions since the sample began */
@@ -39,6 +40,7 @@ enum counted counted_outcome(const struct decision *decision) {
 struct counters *counters_new(void) {
     struct counters *counters = xcalloc(1, sizeof *counters);
 
+    counters->totals.times.scale = &histogram_times;
     counters->random = (uint64_t)clock_mono_us() | 1;
     return counters;
 }
@@ -105,6 +107,15 @@ void counters_add(struct counters *counters, enum count_origin origin, const str
                                                          : row_of(counters, policy);
 
     row->counts[origin][counted_outcome(decision)]++;
+}
+
+void counters_time(struct counters *counters, const struct decision *decision, int64_t us) {
+    counters->totals.sources[decision->source]++;
+    histogram_add(&counters->totals.times, us);
+}
+
+const struct counter_totals *counters_totals(const struct counters *counters) {
+    return &counters->totals;
 }
 
 struct counter_row *const *counters_rows(const struct counters *counters, size_t *count) {

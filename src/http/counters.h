@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/histogram.h"
 #include "config/config.h"
 #include "limit/decision.h"
 
@@ -42,6 +43,12 @@ struct counter_row {
 
 struct counters;
 
+/* What is not counted by policy. */
+struct counter_totals {
+    uint64_t sources[SOURCE_NONE + 1]; /* by enum decision_source */
+    struct histogram times;            /* microseconds from asking to deciding */
+};
+
 struct counters *counters_new(void);
 void counters_free(struct counters *counters);
 
@@ -51,6 +58,10 @@ void counters_adopt(struct counters *counters, const struct config *config);
 /* Counts one decision for `policy` of `config` (any snapshot). Peeks are nobody's decision. */
 void counters_add(struct counters *counters, enum count_origin origin, const struct config *config,
                   const struct policy *policy, const struct decision *decision);
+
+/* The same decision took so long. */
+void counters_time(struct counters *counters, const struct decision *decision, int64_t us);
+const struct counter_totals *counters_totals(const struct counters *counters);
 
 /* All rows, sorted by policy and algorithm. Valid until the next adopt or add. */
 struct counter_row *const *counters_rows(const struct counters *counters, size_t *count);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/xmalloc.h"
 #include "http/counters.h"
 #include "http/hold.h"
@@ -15,6 +16,7 @@
 struct waiting {
     const struct policy *policy;
     decide_done *done; /* NULL: by respond_decision */
+    int64_t since_us;  /* monotonic */
     enum decision_form form;
     bool reserved;            /* a place to be held in */
     struct decision decision; /* while it is held */
@@ -28,6 +30,7 @@ static void count(const struct request *request, const struct decision *decision
 
     if (waiting->form == DECISION_FORM_PEEK) return;
     counters_add(counters, FROM_CLIENTS, request->config, waiting->policy, decision);
+    counters_time(counters, decision, clock_mono_us() - waiting->since_us);
     counters_sample(counters, waiting->policy, waiting->key, waiting->key_len, decision);
 }
 
@@ -90,6 +93,7 @@ static void ask(struct request *request, const struct waiting *from, const char 
 
     waiting->policy = from->policy;
     waiting->done = from->done;
+    waiting->since_us = clock_mono_us();
     waiting->form = from->form;
     waiting->reserved = false;
     waiting->key_len = from->key_len;

@@ -196,7 +196,8 @@ static void on_closed(void *arg) {
     free(listener);
 }
 
-static void wake(const struct services *services) {
+static void wake(const struct services *services, void *arg) {
+    (void)arg;
     events_wake(services->events);
 }
 
@@ -219,7 +220,7 @@ static void listen_to(struct events *events, struct request *request) {
 }
 
 void events_handle(struct request *request) {
-    static const struct services_task waking = {wake};
+    static const struct services_task waking = {.run = wake};
     const struct services *services = request->services;
     bool first;
 

@@ -1,4 +1,5 @@
-/* The handlers of the route table, one file a family: api.c, check.c, compat.c, admin.c, keys.c, info.c. */
+/* The handlers of the route table, one file a family: api.c, check.c, compat.c, admin.c, keys.c, info.c,
+ * metrics.c. */
 #ifndef RL_HTTP_HANDLERS_H
 #define RL_HTTP_HANDLERS_H
 
@@ -14,6 +15,8 @@ void admin_keys(struct request *request);      /* /admin/keys */
 void admin_policy(struct request *request);    /* /admin/policies/NAME */
 void info_algorithms(struct request *request); /* GET /algorithms */
 void info_health(struct request *request);     /* GET /healthz */
+void info_ready(struct request *request);      /* GET /readyz */
+void metrics_handle(struct request *request);  /* GET /metrics */
 void events_handle(struct request *request);   /* GET /lab/events */
 
 #endif

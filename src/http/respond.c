@@ -64,6 +64,11 @@ void respond_problem_body(struct request *request, unsigned status, struct buf *
     buf_free(body);
 }
 
+void respond_text(struct request *request, unsigned status, const char *media_type, struct buf *body) {
+    send_fresh(request, status, media_type, body);
+    buf_free(body);
+}
+
 void respond_empty(struct request *request, unsigned status) {
     send_fresh(request, status, NULL, NULL);
 }

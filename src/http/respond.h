@@ -17,6 +17,9 @@ void respond_security_headers(struct request *request);
 /* application/json, no-store; takes the buffer's bytes. */
 void respond_json(struct request *request, unsigned status, struct buf *body);
 
+/* Any other media type, no-store; takes the buffer's bytes. */
+void respond_text(struct request *request, unsigned status, const char *media_type, struct buf *body);
+
 /* No body, no-store. */
 void respond_empty(struct request *request, unsigned status);
 

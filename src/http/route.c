@@ -36,6 +36,8 @@ const struct route routes[] = {
     {"/admin/policies", true, true, CHANGEABLE, MEDIA_JSON, 64 * KIB, admin_policy, NULL},
     {"/lab/events", false, true, HTTP_GET, MEDIA_JSON, 64 * KIB, events_handle, NULL},
     {"/healthz", false, false, HTTP_GET, MEDIA_ANY, IGNORED_BODY, info_health, NULL},
+    {"/readyz", false, false, HTTP_GET, MEDIA_ANY, IGNORED_BODY, info_ready, NULL},
+    {"/metrics", false, false, HTTP_GET, MEDIA_ANY, IGNORED_BODY, metrics_handle, NULL},
     /* Last, since it fits every path. */
     {"/", true, false, HTTP_GET, MEDIA_ANY, IGNORED_BODY, site_handle, site_has},
 };

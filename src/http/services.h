@@ -13,6 +13,7 @@
 struct counters;
 struct events;
 struct hold;
+struct http;
 struct key_admin;
 struct lab;
 struct services;
@@ -23,9 +24,11 @@ struct guard_settings {
     const char *host;        /* --host as given */
 };
 
-/* Something to be done on the thread of every worker. */
+/* Something to be done on the thread of every worker, and then (unless NULL) on the thread of the caller. */
 struct services_task {
-    void (*run)(const struct services *services);
+    void (*run)(const struct services *services, void *arg);
+    void (*done)(void *arg);
+    void *arg;
 };
 
 struct services {
@@ -33,6 +36,7 @@ struct services {
     struct key_admin *keys;       /* this worker's */
     struct hold *hold;            /* this worker's: answers that wait for their turn */
     struct redis_link *link;      /* this worker's */
+    struct http *http;            /* this worker's */
     struct ev_loop *loop;         /* this worker's */
     struct counters *counters;    /* this worker's decisions */
     struct events *events;        /* this worker's listeners */
@@ -41,7 +45,8 @@ struct services {
     struct tries *tries;          /* the process's: wrong tokens */
     struct config *const *config; /* this worker's current snapshot */
     struct guard_settings guard;
-    void (*everywhere)(void *arg, const struct services_task *task); /* runs it on each worker, later */
+    /* Runs it on each worker, later. From a worker that is not draining. `task` is copied. */
+    void (*everywhere)(void *arg, const struct services_task *task);
     void *everywhere_arg;
     const char *check_token; /* opens /check to callers from elsewhere; NULL: none set. Never logged */
     struct client_ip_settings clients;

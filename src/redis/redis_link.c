@@ -50,7 +50,8 @@ struct redis_link {
     redis_link_changed *changed;
     void *arg;
     int64_t timeout_us;
-    ev_timer timer; /* at or before the first deadline, while there is one */
+    ev_timer timer;      /* at or before the first deadline, while there is one */
+    int64_t timer_at_us; /* when it is active */
     struct reply_order replies;
     struct deadline_order waiting, late;
     struct reply_order spare;
@@ -58,6 +59,7 @@ struct redis_link {
     bool told_ready;
     char told_why[WORDS_MAX]; /* the last words: the same ones are not told twice in a row */
     bool was_ready;           /* ever */
+    uint64_t flushed;         /* of stats.commands, those that were written */
     struct redis_link_stats stats;
 };
 
@@ -120,6 +122,10 @@ enum redis_state redis_link_state(const struct redis_link *link) {
     return state == REDIS_READY && !is_ready(link) ? REDIS_DOWN : state;
 }
 
+const char *redis_link_why(const struct redis_link *link) {
+    return is_ready(link) ? "" : link->told_why;
+}
+
 const struct redis_link_stats *redis_link_stats(const struct redis_link *link) {
     return &link->stats;
 }
@@ -139,13 +145,18 @@ int64_t redis_link_waiting_us(const struct redis_link *link) {
     return age > 0 ? age : 1;
 }
 
-/* The timer is never moved back while it runs: it may be early, and then looks again. So a command costs no
- * change of timers. */
+/* The timer is only ever moved forward in time: it may be early, and then looks again. So a command costs no
+ * change of timers, unless what it was set for was the later end of a command that was late. */
 static void arm(struct redis_link *link, int64_t now_us) {
     const struct command *waiting = TAILQ_FIRST(&link->waiting), *late = TAILQ_FIRST(&link->late);
-    if (ev_is_active(&link->timer) || (!waiting && !late)) return;
+    if (!waiting && !late) return;
     int64_t at = waiting ? waiting->since_us + link->timeout_us : INT64_MAX;
     if (late && late->since_us + hard_us(link) < at) at = late->since_us + hard_us(link);
+    if (ev_is_active(&link->timer)) {
+        if (at >= link->timer_at_us) return;
+        ev_timer_stop(link->loop, &link->timer);
+    }
+    link->timer_at_us = at;
     int64_t in_us = at > now_us ? at - now_us : 0;
     ev_timer_set(&link->timer, (double)in_us / 1e6, 0.);
     ev_timer_start(link->loop, &link->timer);
@@ -230,6 +241,8 @@ static void on_reply(void *arg, const struct redis_value *value) {
     bool missing = error && strncmp(error, "NOSCRIPT", 8) == 0;
     if (missing && command->script && !command->late && send_text(link, command)) return;
     retire(link, command);
+    if (error) link->stats.errors++;
+    histogram_add(&link->stats.round_trips, clock_mono_us() - command->since_us);
     answer(command, error ? REDIS_ERROR : REDIS_OK, error ? NULL : value, error);
     command_free(link, command);
     if (error) drop_if_away(link, error);
@@ -317,7 +330,11 @@ void redis_link_command(struct redis_link *link, int argc, const char *const *ar
 }
 
 void redis_link_flush(struct redis_link *link) {
-    if (redis_conn_flush(link->conn)) link->stats.writes++;
+    if (!redis_conn_flush(link->conn)) return;
+    link->stats.writes++;
+    if (link->stats.commands > link->flushed)
+        histogram_add(&link->stats.batches, (int64_t)(link->stats.commands - link->flushed));
+    link->flushed = link->stats.commands;
 }
 
 /* --- life --- */
@@ -331,6 +348,8 @@ struct redis_link *redis_link_new(struct ev_loop *loop, const struct redis_setti
     link->loop = loop;
     link->changed = changed;
     link->arg = arg;
+    link->stats.round_trips.scale = &histogram_times;
+    link->stats.batches.scale = &histogram_sizes;
     link->timeout_us = (int64_t)settings->timeout_ms * 1000;
     STAILQ_INIT(&link->replies);
     STAILQ_INIT(&link->spare);

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/histogram.h"
+
 struct ev_loop;
 
 struct redis_settings { /* all text owned by whoever made it; outlives the links */
@@ -59,6 +61,9 @@ typedef void redis_done(void *arg, enum redis_status status, const struct redis_
 
 struct redis_link_stats {
     uint64_t reconnects, timeouts, commands, writes;
+    uint64_t errors;              /* replies that are errors; NOSCRIPT that was seen to is none */
+    struct histogram round_trips; /* microseconds from command to reply, late ones included */
+    struct histogram batches;     /* commands that left in one write */
 };
 
 struct redis_link;
@@ -79,6 +84,7 @@ void redis_link_free(struct redis_link *link);
 /* A link whose oldest command is past its time-out counts as down until the reply comes or the connection is
  * renewed. */
 enum redis_state redis_link_state(const struct redis_link *link);
+const char *redis_link_why(const struct redis_link *link); /* why it is down, in words; "" when it is ready */
 const struct redis_link_stats *redis_link_stats(const struct redis_link *link);
 
 /* Age in microseconds of the oldest unanswered command; 0 if there is none. */

@@ -25,6 +25,7 @@ nodejs               cmd:node
 npm                  cmd:npm
 curl                 cmd:curl
 chromium             cmd:chromium
+prometheus           cmd:promtool
 locales              cmd:localedef,/usr/share/i18n/locales/de_DE
 lua5.1               cmd:lua5.1
 nginx                cmd:nginx

@@ -126,6 +126,21 @@ START_TEST(a_replica_is_not_ready) {
 }
 END_TEST
 
+/* A stall that ends leaves nothing behind by which the next one would be noticed later. */
+START_TEST(a_second_stall_is_noticed_in_time) {
+    open_ready();
+    for (int i = 0; i < 2; i++) {
+        kill(redis.pid, SIGSTOP);
+        struct asked *asked = world_eval(world, "k");
+        ck_assert(world_until_answered(world, SOON_MS));
+        ck_assert_int_eq(asked->status, REDIS_LATE);
+        ck_assert_int_lt(asked->answered_us - asked->sent_us, TIMEOUT_US + SLACK_US);
+        kill(redis.pid, SIGCONT);
+        ck_assert(world_until_state(world, REDIS_READY, SOON_MS));
+    }
+}
+END_TEST
+
 START_TEST(survives_a_restart) {
     open_ready();
     check_works("k", 1);
@@ -330,6 +345,7 @@ int main(void) {
     tcase_add_test(plain, refuses_at_once_before_it_is_ready);
     tcase_add_test(plain, comes_up_when_redis_does);
     tcase_add_test(plain, a_replica_is_not_ready);
+    tcase_add_test(plain, a_second_stall_is_noticed_in_time);
     tcase_add_test(plain, survives_a_restart);
     tcase_add_test(plain, a_stopped_redis_delays_nobody_longer_than_the_timeout);
     tcase_add_test(plain, a_short_stall_needs_no_new_connection);
