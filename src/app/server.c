@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "app/crew.h"
 #include "app/document.h"
 #include "app/embedded_redis.h"
 #include "app/listener.h"
@@ -41,12 +42,10 @@ struct server {
     struct redis_settings redis;
     char *probe_key;
     struct config_store *store;
-    struct local_limiter *local;
     struct lab *lab;
     struct tries *tries;
     struct worker_settings worker_settings;
-    struct worker **workers;
-    size_t worker_count;
+    struct crew crew;
     struct listener *listener;
     char *made_token; /* for this run, where somebody beyond this machine could call and no token is set */
 };
@@ -96,75 +95,6 @@ static void wait_for_redis(struct server *server) {
     ev_timer_start(server->loop, &limit);
     tally_wait(&server->settled);
     ev_timer_stop(server->loop, &limit);
-}
-
-/* --- a new snapshot on all workers
- * ---------------------------------------------------------------------------- */
-
-struct publication {
-    struct config *config;
-    atomic_uint missing; /* workers that do not use it yet, and the publisher */
-    void (*acked)(void *arg);
-    void *arg;
-};
-
-static void publication_ack(struct publication *publication) {
-    if (atomic_fetch_sub(&publication->missing, 1) != 1) return;
-    publication->acked(publication->arg);
-    config_unref(publication->config);
-    free(publication);
-}
-
-static void publication_adopt(struct worker *worker, void *arg) {
-    struct publication *publication = arg;
-
-    worker_adopt(worker, publication->config);
-    publication_ack(publication);
-}
-
-static void publish(void *arg, struct config *config, void (*acked)(void *acked_arg), void *acked_arg) {
-    struct server *server = arg;
-    struct publication *publication = xcalloc(1, sizeof *publication);
-
-    publication->config = config_ref(config);
-    publication->acked = acked;
-    publication->arg = acked_arg;
-    atomic_init(&publication->missing, (unsigned)server->worker_count + 1);
-    for (size_t i = 0; i < server->worker_count; i++)
-        worker_post(server->workers[i], publication_adopt, publication);
-    publication_ack(publication);
-}
-
-static void *caller(void *arg) {
-    (void)arg;
-    return worker_current();
-}
-
-struct errand {
-    void (*run)(void *arg);
-    void *arg;
-};
-
-static void run_errand(struct worker *worker, void *arg) {
-    struct errand *errand = arg;
-
-    (void)worker;
-    errand->run(errand->arg);
-    free(errand);
-}
-
-static void post(void *arg, void *worker, void (*run)(void *run_arg), void *run_arg) {
-    struct errand *errand = xmalloc(sizeof *errand);
-
-    (void)arg;
-    *errand = (struct errand){run, run_arg};
-    worker_post(worker, run_errand, errand);
-}
-
-static void counted(void *arg, unsigned instances) {
-    struct server *server = arg;
-
-    local_limiter_share(server->local, instances);
 }
 
 /* --- the file of --config, read again
@@ -261,7 +191,11 @@ static int start_store(struct server *server, struct err *err) {
         .loop = server->loop,
         .redis = &server->redis,
         .key_prefix = options->key_prefix,
-        .host = {.publish = publish, .caller = caller, .post = post, .counted = counted, .arg = server},
+        .host = {.publish = crew_publish,
+                 .caller = crew_caller,
+                 .post = crew_post,
+                 .counted = crew_counted,
+                 .arg = &server->crew},
         .settled = tally_report,
         .settled_arg = &server->settled,
     };
@@ -282,50 +216,17 @@ static void make_token(struct server *server) {
     server->made_token = secret_random();
 }
 
-/* A task on its way through all workers, and back to the one who sent it. */
-struct round {
-    struct services_task task;
-    struct worker *caller;
-    atomic_uint missing;
-};
-
-static void end_round(struct worker *worker, void *arg) {
-    struct round *round = arg;
-
-    (void)worker;
-    if (round->task.done) round->task.done(round->task.arg);
-    free(round);
-}
-
-static void run_task(struct worker *worker, void *arg) {
-    struct round *round = arg;
-
-    round->task.run(worker_services(worker), round->task.arg);
-    if (atomic_fetch_sub(&round->missing, 1) == 1) worker_post(round->caller, end_round, round);
-}
-
-static void everywhere(void *arg, const struct services_task *task) {
-    struct server *server = arg;
-    struct round *round = xcalloc(1, sizeof *round);
-
-    round->task = *task;
-    round->caller = worker_current();
-    atomic_init(&round->missing, (unsigned)server->worker_count);
-    for (size_t i = 0; i < server->worker_count; i++)
-        worker_post(server->workers[i], run_task, round);
-}
-
 static int start_workers(struct server *server, struct err *err) {
     const struct options *options = server->options;
     struct config *first = config_store_current(server->store);
     int result = 0;
 
-    server->local = local_limiter_new(LOCAL_KEYS_MAX, LOCAL_BYTES_MAX);
+    server->crew.local = local_limiter_new(LOCAL_KEYS_MAX, LOCAL_BYTES_MAX);
     server->lab = lab_new();
     server->tries = tries_new();
     server->worker_settings = (struct worker_settings){
         .redis = &server->redis,
-        .local = server->local,
+        .local = server->crew.local,
         .key_prefix = options->key_prefix,
         .max_connections = (unsigned)options->max_connections,
         .settled = tally_report,
@@ -333,8 +234,8 @@ static int start_workers(struct server *server, struct err *err) {
         .services = {.store = server->store,
                      .lab = server->lab,
                      .tries = server->tries,
-                     .everywhere = everywhere,
-                     .everywhere_arg = server,
+                     .everywhere = crew_everywhere,
+                     .everywhere_arg = &server->crew,
                      .guard = {.admin_token = server->made_token ? server->made_token : options->admin_token,
                                .host = options->host},
                      .check_token = options->check_token,
@@ -345,12 +246,12 @@ static int start_workers(struct server *server, struct err *err) {
                      .ratelimit_fields = options->ratelimit_fields},
     };
     tally_begin(&server->settled, server, (size_t)options->threads + 1); /* and the store */
-    server->workers = xcalloc((size_t)options->threads, sizeof(struct worker *));
+    server->crew.workers = xcalloc((size_t)options->threads, sizeof(struct worker *));
     for (int i = 0; i < options->threads && result == 0; i++) {
         struct worker *worker = worker_start(i, &server->worker_settings, first, err);
 
         if (worker)
-            server->workers[server->worker_count++] = worker;
+            server->crew.workers[server->crew.count++] = worker;
         else
             result = -1;
     }
@@ -392,16 +293,16 @@ static void worker_drained(struct worker *worker, void *arg) {
 
 /* All workers stay until the last has answered what it had: a change in flight needs every one of them. */
 static void stop_workers(struct server *server) {
-    tally_begin(&server->drained, server, server->worker_count);
-    for (size_t i = 0; i < server->worker_count; i++) {
-        worker_drain(server->workers[i], STOP_GRACE_MS, worker_drained, &server->drained);
+    tally_begin(&server->drained, server, server->crew.count);
+    for (size_t i = 0; i < server->crew.count; i++) {
+        worker_drain(server->crew.workers[i], STOP_GRACE_MS, worker_drained, &server->drained);
     }
     tally_wait(&server->drained);
-    for (size_t i = 0; i < server->worker_count; i++)
-        worker_finish(server->workers[i]);
-    for (size_t i = 0; i < server->worker_count; i++)
-        worker_free(server->workers[i]);
-    free(server->workers);
+    for (size_t i = 0; i < server->crew.count; i++)
+        worker_finish(server->crew.workers[i]);
+    for (size_t i = 0; i < server->crew.count; i++)
+        worker_free(server->crew.workers[i]);
+    free(server->crew.workers);
 }
 
 static void watch_signals(struct server *server) {
@@ -429,7 +330,7 @@ static int start(struct server *server, struct err *err) {
     make_token(server);
     if (start_workers(server, err) != 0) return -1;
     wait_for_redis(server);
-    listener_start(server->listener, server->loop, server->workers, server->worker_count, connections);
+    listener_start(server->listener, server->loop, server->crew.workers, server->crew.count, connections);
     return 0;
 }
 
@@ -456,7 +357,7 @@ int server_run(const struct options *options) {
     lab_free(server.lab);
     tries_free(server.tries);
     config_store_free(server.store);
-    local_limiter_free(server.local);
+    local_limiter_free(server.crew.local);
     embedded_redis_stop(server.private_redis);
     free(server.probe_key);
     ev_loop_destroy(server.loop);
