@@ -51,6 +51,7 @@ static const struct {
     {"/apix", NULL},
     {"/lab/events", events_handle},
     {"/lab/events/x", NULL},
+    {"/lab/runs", lab_runs},
     {"/check", check_handle},
     {"/check/x", NULL},
     {"/test", compat_test},
