@@ -23,7 +23,7 @@ export const PARAMETERS = {
 
 // Joined as the build does it.
 export function script() {
-  const between = readdirSync(join(repository, 'lua')).filter((name) => !['prelude.lua', 'decide.lua'].includes(name));
+  const between = readdirSync(join(repository, 'lua')).filter((name) => name.endsWith('.lua') && !['prelude.lua', 'decide.lua'].includes(name));
   return ['prelude.lua', ...between.sort(), 'decide.lua']
     .map((name) => readFileSync(join(repository, 'lua', name), 'utf8')).join('\n');
 }
