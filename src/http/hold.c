@@ -80,8 +80,9 @@ void hold_until(struct hold *hold, int64_t us, hold_done *done, void *arg) {
 }
 
 void hold_stop(struct hold *hold) {
-    struct held *held;
-    hold->stopped = true;
-    while ((held = LIST_FIRST(&hold->held)))
+    hold->stopped = true; /* so that no end begins another wait */
+    for (struct held *held = LIST_FIRST(&hold->held), *next; held; held = next) {
+        next = LIST_NEXT(held, next);
         end(held, false);
+    }
 }
