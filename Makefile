@@ -157,14 +157,43 @@ run_tests = RATELIMITD_BIN='$(abspath $(BIN))' node tests/run.mjs $(if $(ONLY),-
 .PHONY: test
 test: ## install what tests need, build, run all of them (ONLY=pattern: those whose file name has it)
 	@$(INSTALL_DEPS) build test
-	@$(MAKE) all tests
+	@$(MAKE) all tests fuzzers
 	@$(run_tests) $(TEST_BINS)
 
 .PHONY: test-fast
-test-fast: ## the same without browser and fault tests
+test-fast: ## the same without browser tests, fault tests and fuzzers
 	@$(INSTALL_DEPS) build test
 	@$(MAKE) all tests
 	@$(run_tests) --fast $(TEST_BINS)
+
+# --- fuzzers: clang's, a folder of their own ---
+
+FUZZ_SECONDS ?= 30
+FUZZ_SANITIZE := fuzzer-no-link,address,undefined
+FUZZ_SOURCES  := $(sort $(wildcard tests/fuzz/*.c))
+FUZZ_BINS     := $(addprefix $(OUT)/fuzz/,$(notdir $(FUZZ_SOURCES:.c=)))
+fuzz_variant  := VARIANT=fuzz CC=clang SANITIZE=$(FUZZ_SANITIZE)
+
+define fuzz_binary
+$(OUT)/fuzz/$(notdir $(1:.c=)): $(OUT)/obj/$(1:.c=.o) $(OUT)/core.a
+	@mkdir -p $$(@D)
+	$$(say)
+	$$(Q)$$(LINK) -fsanitize=fuzzer -o $$@ $$^ $$(LIB_LIBS)
+endef
+$(foreach source,$(FUZZ_SOURCES),$(eval $(call fuzz_binary,$(source))))
+
+.PHONY: fuzzers fuzz
+fuzzers:
+	@$(MAKE) $(fuzz_variant) fuzz-binaries
+
+.PHONY: fuzz-binaries
+fuzz-binaries: $(FUZZ_BINS)
+	@:
+
+fuzz: ## fuzz every parser, one after the other (FUZZ_SECONDS=30 each, ONLY=pattern)
+	@$(INSTALL_DEPS) build test
+	@$(MAKE) fuzzers
+	@FUZZ_SECONDS='$(FUZZ_SECONDS)' FUZZ_JOBS=1 FUZZ_ONLY='$(ONLY)' node --test-reporter=spec tests/fuzz/fuzz.test.mjs
 
 .PHONY: lint
 lint: ## warnings of gcc and clang, format, static analysis, layers, lengths

@@ -129,10 +129,12 @@ function plan({ binaries, fast, only }) {
     const node = /\.test\.mjs$/;
     const integration = names(join(TESTS, 'integration'), node).filter((name) => !(fast && name.startsWith('fault')));
     const browser = fast ? [] : names(join(TESTS, 'browser'), node);
+    const fuzz = fast ? [] : names(join(TESTS, 'fuzz'), node);
     const groups = [
         { atOnce: 2, files: binaries.map(checkFile) },
         { atOnce: 2, files: integration.map(nodeFile('integration')) },
         { atOnce: 1, files: browser.map(nodeFile('browser')) },
+        { atOnce: 1, files: fuzz.map(nodeFile('fuzz')) },
     ];
     for (const group of groups) group.files = group.files.filter((file) => file.name.includes(only));
     return groups;

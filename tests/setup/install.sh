@@ -21,6 +21,8 @@ redis-tools          cmd:redis-cli
 '
 test_set='
 check                pc:check
+clang                cmd:clang
+libclang-rt-dev      fuzzer:
 nodejs               cmd:node
 npm                  cmd:npm
 curl                 cmd:curl
@@ -45,6 +47,7 @@ have() {
     cmd:*,*) have "${1%%,*}" && [ -e "${1#*,}" ] ;;
     cmd:*) command -v "${1#cmd:}" >/dev/null 2>&1 ;;
     pc:*) pkg-config --exists "${1#pc:}" 2>/dev/null ;;
+    fuzzer:) ls "$(clang -print-resource-dir)"/lib/*/libclang_rt.fuzzer*.a >/dev/null 2>&1 ;;
     hdr:*) echo "#include <${1#hdr:}>" | cc -E -x c - >/dev/null 2>&1 ;;
     esac
 }
