@@ -19,5 +19,6 @@ void info_ready(struct request *request);      /* GET /readyz */
 void metrics_handle(struct request *request);  /* GET /metrics */
 void events_handle(struct request *request);   /* GET /lab/events */
 void lab_runs(struct request *request);        /* POST /lab/runs */
+void lab_state(struct request *request);       /* GET /lab/state */
 
 #endif

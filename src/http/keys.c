@@ -7,6 +7,7 @@
 #include "base/xmalloc.h"
 #include "http/fields.h"
 #include "http/handlers.h"
+#include "http/key_json.h"
 #include "http/query.h"
 #include "http/respond.h"
 #include "http/services.h"
@@ -51,47 +52,10 @@ static void begin_body(struct json_out *json, struct buf *body, const struct key
 
 /* --- one client --- */
 
-static void write_pairs(struct json_out *json, const struct key_state *state, const struct key_pairs *pairs) {
-    for (size_t i = 0; i < pairs->count; i++) {
-        const struct key_pair *pair = &pairs->pairs[i];
-        struct buf name = BUF_INIT(RESPOND_BODY_MAX);
-        buf_add(&name, state->text.data + pair->name, pair->name_len);
-        json_strn(json, buf_str(&name), state->text.data + pair->value, pair->value_len);
-        buf_free(&name);
-    }
-}
-
-static void write_entries(struct json_out *json, const char *name, const struct key_state *state,
-                          const struct key_pairs *pairs) {
-    json_array(json, name);
-    for (size_t i = 0; i < pairs->count; i++) {
-        const struct key_pair *pair = &pairs->pairs[i];
-        json_object(json, NULL);
-        json_strn(json, "member", state->text.data + pair->name, pair->name_len);
-        json_strn(json, "score", state->text.data + pair->value, pair->value_len);
-        json_end(json);
-    }
-    json_end(json);
-}
-
-static void write_state(struct json_out *json, const char *limit, const struct key_state *state) {
+static void write_limit(struct json_out *json, const char *limit, const struct key_state *state) {
     json_object(json, NULL);
     json_str(json, "name", limit);
-    json_str(json, "redis_key", buf_str(&state->name));
-    json_str(json, "type", state->type);
-    if (state->ttl_ms < 0)
-        json_null(json, "ttl");
-    else
-        json_seconds_ms(json, "ttl", state->ttl_ms * 1000);
-    json_object(json, "fields");
-    if (strcmp(state->type, "zset") == 0) {
-        json_int(json, "count", state->members);
-        write_entries(json, "oldest", state, &state->oldest);
-        write_entries(json, "newest", state, &state->newest);
-    } else {
-        write_pairs(json, state, &state->fields);
-    }
-    json_end(json);
+    key_json_write(json, state);
     json_end(json);
 }
 
@@ -112,7 +76,7 @@ static void on_looked(void *arg, const struct key_look *look) {
     json_end(&json);
     json_array(&json, "limits");
     for (size_t i = 0; i < look->count; i++)
-        write_state(&json, keys->policy->limits[i].name, &look->states[i]);
+        write_limit(&json, keys->policy->limits[i].name, &look->states[i]);
     json_end(&json);
     json_end(&json);
     respond_json(request, 200, &body);

@@ -15,6 +15,7 @@
 #include "http/counters.h"
 #include "http/lab.h"
 #include "http/lab_run_lines.h"
+#include "http/lab_run_look.h"
 #include "http/respond.h"
 #include "http/services.h"
 #include "limit/fixed_window.h"
@@ -34,9 +35,9 @@ enum {
 struct shot {
     struct run *run;
     struct shot *spare;
-    struct config *config; /* referenced; NULL for compared policies and looks */
+    struct config *config; /* referenced; NULL for compared policies */
     const struct policy *policy;
-    size_t number; /* of the run's; of a look: of the key */
+    size_t number; /* of the run's */
 };
 
 enum phase { LOOKING, FIRING, OVER };
@@ -51,14 +52,10 @@ struct run {
     struct run_row rows[RUN_COMPARED];
     struct run_told told;
     struct run_totals totals;
-    struct algorithm_state *states; /* [key][LIMITS_MAX]: all of new clients */
-    bool used;                      /* a key is not a new client's */
-    bool looked;                    /* Redis's clock and state are known */
-    struct decision look;           /* of the first key */
-    int64_t look_us;                /* when that was asked for */
-    int64_t started_us;             /* monotonic */
-    int64_t redis_base_us;          /* Redis's clock then */
-    size_t next, total;             /* numbers: of each request one a row */
+    struct run_look *look; /* NULL until it is there */
+    int64_t started_us;    /* monotonic */
+    int64_t redis_base_us; /* Redis's clock then */
+    size_t next, total;    /* numbers: of each request one a row */
     unsigned outstanding;
     struct shot shots[SHOTS_MAX], *spare;
     bool pumping;
@@ -104,10 +101,10 @@ static void run_free(struct run *run) {
         run_tally_free(&run->rows[i].tally);
     run_lines_free(&run->lines);
     run_plan_free(&run->start.plan);
-    run_keys_free(&run->start.keys);
     config_unref(run->config);
     free(run->compared);
-    free(run->states);
+    run_look_free(run->look);
+    run_keys_free(&run->start.keys);
     free(run);
 }
 
@@ -184,7 +181,7 @@ static bool shot_end(struct run *run, struct shot *shot) {
 static int64_t decided_at(const struct run *run, const struct decision *decision) {
     int64_t at_us = clock_mono_us() - run->started_us;
 
-    if (run->looked && decision->source == SOURCE_REDIS && decision->now_us)
+    if (run->look->answered && decision->source == SOURCE_REDIS && decision->now_us)
         at_us = decision->now_us - run->redis_base_us;
     return at_us > 0 ? at_us : 0;
 }
@@ -193,8 +190,8 @@ static int64_t decided_at(const struct run *run, const struct decision *decision
 static void aim_again(struct run *run, int64_t at_us) {
     const struct limit_settings *limit = &run->start.policy->limits[0];
 
-    if (run->look.count && run->look.limits[0].remaining == limit_units(limit) &&
-        limit->algorithm == &fixed_window)
+    if (limit->algorithm == &fixed_window && run->look->first.count &&
+        run->look->first.limits[0].remaining == limit_units(limit))
         run_plan_aim(&run->start.plan, at_us + limit->algorithm->window_us(limit->params));
 }
 
@@ -311,13 +308,13 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int revents) {
 
 /* Why there is no prediction; NULL if there is one. */
 static const char *unforetold(const struct run *run) {
-    if (!run->looked) return "Redis does not answer, so its state is not known.";
-    if (run->used) return "A client of this run has sent requests before.";
+    if (!run->look->answered) return "Redis does not answer, so its state is not known.";
+    if (!run->look->whole) return "What the clients of this run have used already is too much to read.";
     return NULL;
 }
 
 static void predict(struct run *run) {
-    const struct run_states states = {run->start.keys.count, run->start.keys.of_client, run->states};
+    const struct run_states states = {run->start.keys.count, run->start.keys.of_client, run->look->states};
 
     run->told.unforetold = unforetold(run);
     if (run->told.unforetold) return;
@@ -328,60 +325,44 @@ static void predict(struct run *run) {
     }
 }
 
-static void set_off(struct run *run) {
+/* The start is now. */
+static void set_start(struct run *run) {
     struct run_plan *plan = &run->start.plan;
+    const struct run_look *look = run->look;
+
+    run->started_us = clock_mono_us();
+    run->redis_base_us =
+        look->answered ? look->first.now_us + run->started_us - look->asked_us : clock_wall_us();
+    if (plan->order.scenario == RUN_WINDOW_EDGE) {
+        const struct limit_state *limit = look->first.count ? &look->first.limits[0] : NULL;
+        run_plan_aim(plan, run_plan_edge(run->start.policy, limit, run->redis_base_us));
+    }
+}
+
+static void set_off(struct run *run) {
     struct buf text = BUF_INIT(WAITING_MAX);
 
     run->phase = FIRING;
-    run->redis_base_us = run->looked ? run->look.now_us : clock_wall_us();
-    if (plan->order.scenario == RUN_WINDOW_EDGE) {
-        const struct limit_state *look = run->look.count ? &run->look.limits[0] : NULL;
-        run_plan_aim(plan, run_plan_edge(run->start.policy, look, run->redis_base_us));
-    }
+    set_start(run);
     predict(run);
-    run->told.redis_us = run->looked ? run->redis_base_us : 0;
+    set_start(run); /* predicting took a moment */
+    run->told.redis_us = run->look->answered ? run->redis_base_us : 0;
     run_lines_first(&run->told, &text);
     write_out(run, &text);
-    run->started_us = clock_mono_us();
-    /* The look was decided half way between asking and now. */
-    run->redis_base_us += (run->started_us - run->look_us) / 2;
     pump(run);
 }
 
-static bool is_new(const struct policy *policy, const struct decision *decision) {
-    for (size_t i = 0; i < decision->count; i++)
-        if (decision->limits[i].remaining < limit_units(&policy->limits[i])) return false;
-    return decision->count > 0;
-}
+static void on_looked(void *arg, struct run_look *look) {
+    struct run *run = arg;
 
-static void on_look(void *arg, const struct decision *decision) {
-    struct shot *shot = arg;
-    struct run *run = shot->run;
-
-    if (shot->number == 0) {
-        run->looked = decision->source == SOURCE_REDIS && decision->now_us > 0;
-        run->look = *decision;
-    }
-    if (!is_new(shot->policy, decision)) run->used = true;
-    if (!shot_end(run, shot) || run->outstanding > 0 || run->phase != LOOKING || run->pumping) return;
-    if (run->totals.stopped)
+    run->look = look;
+    run->outstanding--;
+    if (!run->stream)
+        run_free(run);
+    else if (run->totals.stopped)
         finish(run);
     else
         set_off(run);
-}
-
-/* How Redis's clock stands and whether the clients are new. Compared policies have keys of their own. */
-static void look(struct run *run) {
-    size_t count = run->compared ? 1 : run->start.keys.count;
-
-    run->look_us = clock_mono_us();
-    run->pumping = true; /* none sets off before all are asked for */
-    for (size_t i = 0; i < count; i++) {
-        struct shot *shot = shot_new(run, run->rows[0].policy, NULL, i);
-        if (i == count - 1) run->pumping = false;
-        limiter_decide(run->services->limiter, shot->policy, run->start.keys.text[i], run->start.keys.len[i],
-                       shot->policy->cost, LIMITER_LOOK, on_look, shot);
-    }
 }
 
 static void set_rows(struct run *run) {
@@ -409,7 +390,6 @@ void lab_run_begin(struct request *request, struct run_start *start) {
     run->services = request->services;
     run->start = *start;
     run->config = config_ref(request->config);
-    run->states = xcalloc(start->keys.count * LIMITS_MAX, sizeof *run->states);
     for (size_t i = 0; i < SHOTS_MAX; i++) {
         run->shots[i] = (struct shot){.run = run, .spare = run->spare};
         run->spare = &run->shots[i];
@@ -421,5 +401,7 @@ void lab_run_begin(struct request *request, struct run_start *start) {
     respond_security_headers(request);
     request_reply_header(request, "Cache-Control", "no-store");
     run->stream = request_stream_begin(request, 200, "application/x-ndjson", WAITING_MAX, &events, run);
-    look(run);
+    run->outstanding++;
+    run_look_begin(run->services, run->rows[0].policy, &run->start.keys, run->compared != NULL, on_looked,
+                   run);
 }

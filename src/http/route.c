@@ -34,6 +34,7 @@ const struct route routes[] = {
     {"/admin/config", false, true, CHANGEABLE, MEDIA_JSON, MIB, admin_config, NULL},
     {"/admin/keys", false, true, HTTP_GET | HTTP_DELETE, MEDIA_JSON, 64 * KIB, admin_keys, NULL},
     {"/admin/policies", true, true, CHANGEABLE, MEDIA_JSON, 64 * KIB, admin_policy, NULL},
+    {"/lab/state", false, true, HTTP_GET, MEDIA_JSON, 64 * KIB, lab_state, NULL},
     {"/lab/runs", false, true, HTTP_POST, MEDIA_JSON, 64 * KIB, lab_runs, NULL},
     {"/lab/events", false, true, HTTP_GET, MEDIA_JSON, 64 * KIB, events_handle, NULL},
     {"/healthz", false, false, HTTP_GET, MEDIA_ANY, IGNORED_BODY, info_health, NULL},

@@ -43,6 +43,21 @@ struct moment {
         max_delay_us; /* what delayed requests took in advance, up to this, is a promise and is never cut */
 };
 
+/* Two texts of what Redis holds: field and value of a hash, member and score of a sorted set. */
+struct algorithm_field {
+    const char *name, *value; /* not NUL-terminated */
+    size_t name_len, value_len;
+};
+
+/* A number of a client's state, for people. */
+struct algorithm_value {
+    const char *name;  /* "full_in" */
+    const char *title; /* "Full in" */
+    const char *unit;  /* "tokens", "requests", "seconds", "" */
+    int64_t value;     /* millionths, seconds included */
+};
+enum { ALGORITHM_VALUES_MAX = 4 };
+
 struct algorithm {
     const char *name;    /* "token_bucket" */
     const char *title;   /* "Token bucket" */
@@ -71,6 +86,14 @@ struct algorithm {
     void (*take)(const struct moment *at, struct algorithm_state *state, int64_t cost);
     int64_t (*ttl)(const struct moment *at,
                    const struct algorithm_state *state); /* us until it is as if new */
+
+    /* Reads the state out of a key as the script has written it (sorted sets: all members, oldest first).
+     * False, and the state as it was, if this is not what the script writes. */
+    bool (*read)(const struct algorithm_field *fields, size_t count, struct algorithm_state *state);
+
+    /* What there is to show of a state: up to ALGORITHM_VALUES_MAX values. Returns how many. */
+    size_t (*describe)(const struct moment *at, const struct algorithm_state *state,
+                       struct algorithm_value *out);
 };
 
 extern const struct algorithm *const algorithms[]; /* algorithm_count of them, token bucket first */

@@ -5,6 +5,7 @@
 #include "limit/fixed_window.h"
 
 #include "base/decimal.h"
+#include "limit/algorithm_field.h"
 #include "limit/exact.h"
 
 static int64_t window_us(const int64_t *params) {
@@ -54,6 +55,35 @@ static int64_t ttl_us(const struct moment *at, const struct algorithm_state *sta
     return window.count == 0 ? 0 : until_over(at, &window);
 }
 
+/* --- a state for people --- */
+
+static bool read_state(const struct algorithm_field *fields, size_t count, struct algorithm_state *state) {
+    int64_t used, start;
+
+    if (!algorithm_field_micro(fields, count, "count", &used) ||
+        !algorithm_field_get(fields, count, "window_start", &start))
+        return false;
+    algorithm_state_reserve(state, WORDS);
+    state->words[COUNT] = used;
+    state->words[WINDOW_START] = start;
+    state->count = WORDS;
+    return true;
+}
+
+static size_t describe(const struct moment *at, const struct algorithm_state *state,
+                       struct algorithm_value *out) {
+    struct window window = window_at(at, state);
+
+    out[0] = (struct algorithm_value){"used", "Used", "requests", window.count};
+    out[1] = (struct algorithm_value){"resets_in", "Resets in", "seconds",
+                                      window.count == 0 ? 0 : until_over(at, &window)};
+    if (window.count == 0) return 2; /* no window is open */
+    out[2] = (struct algorithm_value){"window_start", "Window began at", "epoch seconds", window.start};
+    out[3] = (struct algorithm_value){"window_end", "Window ends at", "epoch seconds",
+                                      window.start + at->params[FIXED_WINDOW_WINDOW]};
+    return 4;
+}
+
 const struct algorithm fixed_window = {
     .name = "fixed_window",
     .title = "Fixed window",
@@ -80,4 +110,6 @@ const struct algorithm fixed_window = {
     .fits = fits_now,
     .take = take,
     .ttl = ttl_us,
+    .read = read_state,
+    .describe = describe,
 };

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "base/decimal.h"
+#include "limit/algorithm_field.h"
 #include "limit/exact.h"
 
 /* Level, and level plus cost, in drops; both stay below EXACT. */
@@ -130,6 +131,37 @@ static int64_t ttl_us(const struct moment *at, const struct algorithm_state *sta
     return until_leaked(at, &bucket, bucket.level);
 }
 
+/* --- a state for people --- */
+
+static bool read_state(const struct algorithm_field *fields, size_t count, struct algorithm_state *state) {
+    const struct algorithm_field *level = algorithm_field_find(fields, count, "level");
+    int64_t whole, rest, last_leak;
+
+    if (!level || !algorithm_field_decimal(level->value, level->value_len, 12, &whole, &rest) ||
+        !algorithm_field_get(fields, count, "last_leak", &last_leak))
+        return false;
+    algorithm_state_reserve(state, WORDS);
+    state->words[LEVEL] = whole;
+    state->words[LEVEL_REST] = rest;
+    state->words[LAST_LEAK] = last_leak;
+    state->count = WORDS;
+    return true;
+}
+
+static size_t describe(const struct moment *at, const struct algorithm_state *state,
+                       struct algorithm_value *out) {
+    struct bucket bucket = bucket_at(at, state);
+    int64_t one = MICRO * bucket.drops.per_micro;
+
+    out[0] = (struct algorithm_value){"level", "Level", "requests",
+                                      exact_ceil(bucket.level, bucket.drops.per_micro)};
+    out[1] = (struct algorithm_value){"room_in", "Room for one more in", "seconds",
+                                      until_leaked(at, &bucket, bucket.level + one - bucket.full)};
+    out[2] =
+        (struct algorithm_value){"empty_in", "Empty in", "seconds", until_leaked(at, &bucket, bucket.level)};
+    return 3;
+}
+
 const struct algorithm leaky_bucket = {
     .name = "leaky_bucket",
     .title = "Leaky bucket",
@@ -160,4 +192,6 @@ const struct algorithm leaky_bucket = {
     .fits = fits_now,
     .take = take,
     .ttl = ttl_us,
+    .read = read_state,
+    .describe = describe,
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
+#include "limit/algorithm_field.h"
 #include "limit/exact.h"
 
 enum { SUB_WINDOWS_MAX = 60 };
@@ -147,6 +148,40 @@ static int64_t ttl_us(const struct moment *at, const struct algorithm_state *sta
     return 0;
 }
 
+/* --- a state for people --- */
+
+static bool read_state(const struct algorithm_field *fields, size_t count, struct algorithm_state *state) {
+    struct algorithm_state read = {.words = NULL};
+
+    algorithm_state_reserve(&read, count * PAIR);
+    for (size_t i = 0; i < count; i++) {
+        int64_t *pair = read.words + i * PAIR;
+        if (!algorithm_field_whole(fields[i].name, fields[i].name_len, &pair[START]) ||
+            !algorithm_field_whole(fields[i].value, fields[i].value_len, &pair[COUNT])) {
+            algorithm_state_free(&read);
+            return false;
+        }
+        read.count += PAIR;
+    }
+    algorithm_state_free(state);
+    *state = read;
+    return true;
+}
+
+/* previous x weight + current = estimate */
+static size_t describe(const struct moment *at, const struct algorithm_state *state,
+                       struct algorithm_value *out) {
+    struct view view = view_at(at, state);
+    int64_t previous = view.used[view.oldest], current = whole_count(&view), left = view.ticks - view.passed;
+
+    out[0] = (struct algorithm_value){"previous", "Previous count", "requests", previous * MICRO};
+    out[1] = (struct algorithm_value){"weight", "Weight", "", left * MICRO / view.ticks};
+    out[2] = (struct algorithm_value){"current", "Current count", "requests", current * MICRO};
+    out[3] = (struct algorithm_value){"estimate", "Estimate", "requests",
+                                      current * MICRO + previous * (left * MICRO / view.ticks)};
+    return 4;
+}
+
 const struct algorithm sliding_window_counter = {
     .name = "sliding_window_counter",
     .title = "Sliding window counter",
@@ -183,4 +218,6 @@ const struct algorithm sliding_window_counter = {
     .fits = fits_now,
     .take = take,
     .ttl = ttl_us,
+    .read = read_state,
+    .describe = describe,
 };

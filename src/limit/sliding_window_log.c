@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
+#include "limit/algorithm_field.h"
 #include "limit/exact.h"
 
 enum { COST_MAX = 1000, REMOVE_MAX = 1000 };
@@ -134,6 +135,52 @@ static int64_t ttl_us(const struct moment *at, const struct algorithm_state *sta
     return log.live == log.end ? 0 : entry_time(&log, log.end - 1) - at->now_us + log.window;
 }
 
+/* --- a state for people --- */
+
+/* A member is "<units>:<cost>", its score the time. */
+static bool read_entry(const struct algorithm_field *field, int64_t *units, int64_t *cost, int64_t *time) {
+    const char *colon = memchr(field->name, ':', field->name_len);
+    size_t len = colon ? (size_t)(colon - field->name) : 0;
+
+    return colon && algorithm_field_whole(field->name, len, units) &&
+           algorithm_field_whole(colon + 1, field->name_len - len - 1, cost) && *cost >= 1 &&
+           *cost <= *units && algorithm_field_whole(field->value, field->value_len, time);
+}
+
+static bool read_state(const struct algorithm_field *fields, size_t count, struct algorithm_state *state) {
+    struct algorithm_state read = {.words = NULL};
+    int64_t units, cost, time, last = 0;
+
+    algorithm_state_reserve(&read, HEAD + count * ENTRY);
+    read.count = HEAD;
+    for (size_t i = 0; i < count; i++) {
+        if (!read_entry(&fields[i], &units, &cost, &time) || units <= last) {
+            algorithm_state_free(&read);
+            return false;
+        }
+        if (i == 0) read.words[UNITS_BEFORE] = units - cost;
+        read.words[read.count + TIME] = time;
+        read.words[read.count + UNITS] = last = units;
+        read.count += ENTRY;
+    }
+    read.words[FIRST] = 0;
+    if (count == 0) read.count = 0;
+    algorithm_state_free(state);
+    *state = read;
+    return true;
+}
+
+static size_t describe(const struct moment *at, const struct algorithm_state *state,
+                       struct algorithm_value *out) {
+    struct log log = log_at(at, state);
+    bool empty = log.live == log.end;
+
+    out[0] = (struct algorithm_value){"used", "Used", "requests", log.used * MICRO};
+    out[1] = (struct algorithm_value){"oldest_leaves_in", "Oldest leaves in", "seconds",
+                                      empty ? 0 : entry_time(&log, log.live) - at->now_us + log.window};
+    return 2;
+}
+
 const struct algorithm sliding_window_log = {
     .name = "sliding_window_log",
     .title = "Sliding window log",
@@ -162,4 +209,6 @@ const struct algorithm sliding_window_log = {
     .fits = fits_now,
     .take = take,
     .ttl = ttl_us,
+    .read = read_state,
+    .describe = describe,
 };

@@ -5,6 +5,7 @@
 #include "limit/token_bucket.h"
 
 #include "base/decimal.h"
+#include "limit/algorithm_field.h"
 #include "limit/exact.h"
 
 /* Ten years. With need * interval below this, every product of a decision stays below 9e15 and so exact in
@@ -103,6 +104,35 @@ static int64_t ttl_us(const struct moment *at, const struct algorithm_state *sta
     return wait_us(at, state, at->params[TOKEN_BUCKET_CAPACITY]);
 }
 
+/* --- a state for people --- */
+
+static bool read_state(const struct algorithm_field *fields, size_t count, struct algorithm_state *state) {
+    int64_t tokens, last_refill;
+
+    if (!algorithm_field_micro(fields, count, "tokens", &tokens) ||
+        !algorithm_field_get(fields, count, "last_refill", &last_refill))
+        return false;
+    algorithm_state_reserve(state, WORDS);
+    state->words[TOKENS] = tokens;
+    state->words[LAST_REFILL] = last_refill;
+    state->count = WORDS;
+    return true;
+}
+
+static size_t describe(const struct moment *at, const struct algorithm_state *state,
+                       struct algorithm_value *out) {
+    struct bucket bucket = bucket_at(at, state);
+    int64_t capacity = at->params[TOKEN_BUCKET_CAPACITY], whole = bucket.tokens / MICRO * MICRO;
+    bool below = bucket.tokens < 0; /* what delayed requests took in advance */
+
+    out[0] = (struct algorithm_value){"tokens", "Tokens", "tokens", bucket.tokens};
+    out[1] = (struct algorithm_value){
+        "next_token", "Next token in", "seconds",
+        bucket.tokens >= capacity ? 0 : bucket_wait(at, &bucket, below ? MICRO : whole + MICRO)};
+    out[2] = (struct algorithm_value){"full_in", "Full in", "seconds", bucket_wait(at, &bucket, capacity)};
+    return 3;
+}
+
 const struct algorithm token_bucket = {
     .name = "token_bucket",
     .title = "Token bucket",
@@ -141,4 +171,6 @@ const struct algorithm token_bucket = {
     .fits = fits_now,
     .take = take,
     .ttl = ttl_us,
+    .read = read_state,
+    .describe = describe,
 };

@@ -52,6 +52,7 @@ static const struct {
     {"/lab/events", events_handle},
     {"/lab/events/x", NULL},
     {"/lab/runs", lab_runs},
+    {"/lab/state", lab_state},
     {"/check", check_handle},
     {"/check/x", NULL},
     {"/test", compat_test},

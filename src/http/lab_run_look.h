@@ -1,0 +1,26 @@
+/* What a run must know before it sets off: how Redis's clock stands, and what its clients have used already.
+ * One thread. */
+#ifndef RL_HTTP_LAB_RUN_LOOK_H
+#define RL_HTTP_LAB_RUN_LOOK_H
+
+#include "http/lab_run.h"
+#include "limit/algorithm.h"
+#include "limit/decision.h"
+
+struct run_look {
+    int64_t asked_us;      /* monotonic: when the first was asked for */
+    struct decision first; /* that the first client would get */
+    bool answered;         /* by Redis: its clock is first.now_us */
+    bool whole;            /* the states below are all there is */
+    size_t count;
+    struct algorithm_state *states; /* [key][LIMITS_MAX] */
+};
+
+/* Looks, and calls done(arg, look), maybe before this returns. Policy and keys live until then; `fresh` says
+ * that the keys are new and need no look. The look is then the callee's, for run_look_free. */
+typedef void run_look_done(void *arg, struct run_look *look);
+void run_look_begin(const struct services *services, const struct policy *policy, const struct run_keys *keys,
+                    bool fresh, run_look_done *done, void *arg);
+void run_look_free(struct run_look *look); /* NULL is fine */
+
+#endif
