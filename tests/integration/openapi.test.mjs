@@ -133,6 +133,9 @@ scenario('the server answers as it says', async (world) => {
   await ask('/admin/keys', 'DELETE', '/admin/keys?policy=default&key=k', {}, 404);
   await ask('/lab/runs', 'POST', '/lab/runs', { body: { policy: 'default', user: 'u', count: 2, rate: 100 } });
   await ask('/lab/runs', 'POST', '/lab/runs', { body: {} }, 422);
+  await ask('/lab/state', 'GET', '/lab/state?policy=default&user=u', {}, 200);
+  await ask('/lab/state', 'GET', '/lab/state?policy=fixed-window&user=u', {}, 200);
+  await ask('/lab/state', 'GET', '/lab/state?policy=none&user=u', {}, 404);
   await ask('/healthz', 'GET', '/healthz', {}, 200);
   await ask('/readyz', 'GET', '/readyz', {}, 200);
   await ask('/metrics', 'GET', '/metrics', {}, 200);
