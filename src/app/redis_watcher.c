@@ -33,6 +33,15 @@ static void reset_signals(void) {
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* Redis needs none of what we were told in secret. */
+static void forget_secrets(void) {
+    static const char *const names[] = {"RATELIMITD_ADMIN_TOKEN", "RATELIMITD_CHECK_TOKEN", "REDIS_PASSWORD",
+                                        "REDIS_URL"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        unsetenv(names[i]);
+}
+
 static _Noreturn void become_server(const char *dir, const char *socket_path, const char *log_path,
                                     pid_t parent) {
     reset_signals();
@@ -44,6 +53,7 @@ static _Noreturn void become_server(const char *dir, const char *socket_path, co
         dup2(log, STDERR_FILENO);
     }
     close_range(LIFE_FD, ~0U, CLOSE_RANGE_CLOEXEC);
+    forget_secrets();
     execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", socket_path, "--unixsocketperm",
            "700", "--save", "", "--appendonly", "no", "--dir", dir, "--daemonize", "no", "--loglevel",
            "warning", (char *)NULL);
