@@ -66,6 +66,7 @@ struct algorithm {
     struct param params[PARAMS_MAX];
     int64_t cost_max; /* whole units; 0: as many as params[0] */
     bool can_delay;
+    bool told_whole; /* remaining and the time until it grows tell the whole state, as of a bucket */
 
     /* What bounds on single parameters cannot say (ten years to fill, exact products). params are within
      * bounds. Returns 0, or -1 with words and `*param` set to the index of the member to name. */

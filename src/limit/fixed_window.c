@@ -105,6 +105,7 @@ const struct algorithm fixed_window = {
                 .min = MICRO / 1000,
                 .max = 31536000 * MICRO,
                 .fallback = 10 * MICRO}},
+    .told_whole = true,
     .window_us = window_us,
     .wait = wait_us,
     .fits = fits_now,

@@ -186,6 +186,7 @@ const struct algorithm leaky_bucket = {
                 .rate = true}},
     .can_delay = true,
     .check = check,
+    .told_whole = true,
     .window_us = window_us,
     .delay_max_us = delay_max_us,
     .wait = wait_us,

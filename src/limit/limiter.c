@@ -219,13 +219,21 @@ static void apply_shadow(const struct policy *policy, struct decision *decision)
     decision->shadow_denied = true;
 }
 
+/* Redis is there; should it go away, this is where the client stands. */
+static void remember(const struct pending *pending, const struct decision *decision) {
+    local_limiter_rest(pending->limiter->local);
+    if (pending->policy->on_redis_error == ON_REDIS_ERROR_LOCAL)
+        local_limiter_saw(pending->limiter->local, pending->policy, pending->tag, pending->tag_len, decision,
+                          clock_mono_us());
+}
+
 static void on_reply(void *arg, enum redis_status status, const struct redis_value *value,
                      const char *error) {
     struct pending *pending = arg;
     struct limiter *limiter = pending->limiter;
     struct decision decision = {.cost = pending->cost};
     if (status == REDIS_OK && read_reply(pending->policy, value, &decision)) {
-        local_limiter_rest(limiter->local);
+        remember(pending, &decision);
     } else {
         if (status == REDIS_OK || status == REDIS_ERROR) complain(limiter, error);
         decide_without(pending, &decision);

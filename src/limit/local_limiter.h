@@ -36,6 +36,11 @@ void local_limiter_rest(struct local_limiter *local);
 void local_limiter_decide(struct local_limiter *local, const struct policy *policy, const char *key,
                           size_t key_len, const struct local_request *request, struct decision *decision);
 
+/* Redis has decided: of each limit of the policy, what it said at `mono_us`. When Redis goes away, the
+ * client's decisions in memory begin from there. Without locks; cheap: for every reply. `key` as above. */
+void local_limiter_saw(struct local_limiter *local, const struct policy *policy, const char *key,
+                       size_t key_len, const struct decision *decision, int64_t mono_us);
+
 /* What is kept: keys (a client has one for each limit) and their bytes. */
 size_t local_limiter_keys(struct local_limiter *local);
 size_t local_limiter_bytes(struct local_limiter *local);

@@ -165,6 +165,7 @@ const struct algorithm token_bucket = {
                 .fallback = 1 * MICRO}},
     .can_delay = true,
     .check = check,
+    .told_whole = true,
     .window_us = window_us,
     .delay_max_us = delay_max_us,
     .wait = wait_us,

@@ -14,6 +14,7 @@
 #include "unit.h"
 
 #define NOW 1700000000000000LL
+#define MONO 5000000LL
 
 static struct local_limiter *local;
 static struct policy policy;
@@ -70,6 +71,67 @@ START_TEST(what_takes_nothing_leaves_nothing) {
     ck_assert(take("{a}", 3, NOW));
     ck_assert(!ask("{a}", 1, NOW, false));
     ck_assert_uint_eq(local_limiter_keys(local), 1);
+}
+END_TEST
+
+/* Redis said at NOW that `remaining` units are left and one more comes after `reset_us`; the outage begins
+ * then. */
+static void saw(const char *key, int64_t remaining, int64_t reset_us) {
+    struct decision decision = {.count = policy.limit_count};
+    for (size_t i = 0; i < policy.limit_count; i++)
+        decision.limits[i] = (struct limit_state){.remaining = remaining, .reset_after_us = reset_us};
+    ck_assert_int_eq(local_limiter_now(local, NOW, MONO), NOW);
+    local_limiter_saw(local, &policy, key, strlen(key), &decision, MONO);
+}
+
+START_TEST(an_outage_begins_from_what_redis_last_said) {
+    add_limit(&token_bucket, NULL, 10 * MICRO, MICRO, MICRO);
+    saw("{a}", 2, 400000);
+    ck_assert(!ask("{a}", 3, NOW, false));
+    ck_assert_int_eq(last.limits[0].remaining, 2);
+    ck_assert_int_eq(last.limits[0].reset_after_us, 400000); /* the refill clock too, to the microsecond */
+    ck_assert(take("{a}", 2, NOW));
+    ck_assert(!take("{a}", 1, NOW + 399999));
+    ck_assert(take("{a}", 1, NOW + 400000));
+    ck_assert(take("{b}", 10, NOW)); /* of another client nothing was seen */
+}
+END_TEST
+
+START_TEST(a_window_seen_in_redis_ends_when_it_ends) {
+    add_limit(&fixed_window, NULL, 10 * MICRO, 60 * MICRO, 0);
+    saw("{a}", 0, 15 * MICRO);
+    ck_assert(!take("{a}", 1, NOW + 15 * MICRO - 1));
+    ck_assert(take("{a}", 10, NOW + 15 * MICRO));
+}
+END_TEST
+
+START_TEST(a_log_seen_in_redis_is_taken_for_as_young_as_it_may_be) {
+    add_limit(&sliding_window_log, NULL, 10 * MICRO, 60 * MICRO, 0);
+    saw("{a}", 4, 15 * MICRO);
+    ck_assert(take("{a}", 4, NOW));
+    ck_assert(!take("{a}", 1, NOW + 59 * MICRO));
+    ck_assert(take("{a}", 10, NOW + 60 * MICRO));
+}
+END_TEST
+
+START_TEST(each_instance_counts_its_part_of_what_was_used) {
+    add_limit(&token_bucket, NULL, 10 * MICRO, MICRO, MICRO);
+    local_limiter_share(local, 3);
+    saw("{a}", 3, 400000); /* 7 of 10 used: 3 of this instance's 3 */
+    ck_assert(!take("{a}", 1, NOW));
+    saw("{b}", 7, 400000); /* 3 of 10 used: 1 of 3 */
+    ck_assert(take("{b}", 2, NOW));
+    ck_assert(!take("{b}", 1, NOW));
+}
+END_TEST
+
+START_TEST(what_redis_said_later_counts_more) {
+    add_limit(&token_bucket, NULL, 10 * MICRO, MICRO, 3600 * MICRO);
+    ck_assert_int_eq(local_limiter_now(local, NOW, MONO), NOW);
+    ck_assert(take("{a}", 9, NOW - MICRO)); /* an outage before */
+    saw("{a}", 6, MICRO);
+    ck_assert(take("{a}", 6, NOW));
+    ck_assert(!take("{a}", 1, NOW)); /* and is not taken up twice */
 }
 END_TEST
 
@@ -234,6 +296,11 @@ int main(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, one_client_is_held_to_its_limit);
     tcase_add_test(tests, what_takes_nothing_leaves_nothing);
+    tcase_add_test(tests, an_outage_begins_from_what_redis_last_said);
+    tcase_add_test(tests, a_window_seen_in_redis_ends_when_it_ends);
+    tcase_add_test(tests, a_log_seen_in_redis_is_taken_for_as_young_as_it_may_be);
+    tcase_add_test(tests, each_instance_counts_its_part_of_what_was_used);
+    tcase_add_test(tests, what_redis_said_later_counts_more);
     tcase_add_test(tests, all_limits_or_none);
     tcase_add_test(tests, never_more_keys_than_allowed);
     tcase_add_test(tests, never_more_bytes_than_allowed);
