@@ -10,8 +10,9 @@
 
 typedef void rate_header_fn(void *arg, const char *name, const char *value);
 
-/* Calls `add` once for each header of the decision, Cache-Control excluded. `wall_us`: this server's clock now, for
- * X-RateLimit-Reset. `fields`: also RateLimit and RateLimit-Policy. A decision without numbers gives X-RateLimit-Limit alone. */
+/* Calls `add` once for each header of the decision, Cache-Control excluded. `wall_us`: this server's clock
+ * now, for X-RateLimit-Reset. `fields`: also RateLimit and RateLimit-Policy. A decision without numbers gives
+ * X-RateLimit-Limit alone. */
 void rate_headers(const struct policy *policy, const struct decision *decision, int64_t wall_us, bool fields,
                   rate_header_fn *add, void *arg);
 
