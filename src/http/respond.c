@@ -54,14 +54,19 @@ static void send_fresh(struct request *request, unsigned status, const char *typ
     request_send(request, status, type, body);
 }
 
-void respond_json(struct request *request, unsigned status, struct buf *body) {
-    send_fresh(request, status, "application/json", body);
+/* With a line end, for people at a terminal. */
+static void send_json(struct request *request, unsigned status, const char *type, struct buf *body) {
+    buf_addc(body, '\n');
+    send_fresh(request, status, type, body);
     buf_free(body);
 }
 
+void respond_json(struct request *request, unsigned status, struct buf *body) {
+    send_json(request, status, "application/json", body);
+}
+
 void respond_problem_body(struct request *request, unsigned status, struct buf *body) {
-    send_fresh(request, status, "application/problem+json", body);
-    buf_free(body);
+    send_json(request, status, "application/problem+json", body);
 }
 
 void respond_text(struct request *request, unsigned status, const char *media_type, struct buf *body) {
