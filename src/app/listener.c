@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "base/xmalloc.h"
+#include "http/linger.h"
 
 enum { BACKLOG = 4096, ACCEPTS_A_TURN = 256 };
 static const double PAUSE_SECONDS = 0.1; /* when out of descriptors: some will be closed meanwhile */
@@ -24,11 +25,13 @@ struct listener {
     int fd;
     char url[128];
     struct ev_loop *loop;
+    struct lingering *linger; /* refused connections */
     ev_io readable;
     ev_timer pause;
     struct worker *const *workers;
     size_t worker_count;
-    unsigned max_connections;
+    struct admission *admission;
+    bool tls;
     bool told_full; /* said once, until there is room again */
 };
 
@@ -56,11 +59,11 @@ static void describe(struct listener *listener) {
     getnameinfo((struct sockaddr *)&name, len, host, sizeof host, port, sizeof port,
                 NI_NUMERICHOST | NI_NUMERICSERV);
     if (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0) shown = "localhost";
-    snprintf(listener->url, sizeof listener->url, strchr(shown, ':') ? "http://[%s]:%s" : "http://%s:%s",
-             shown, port);
+    snprintf(listener->url, sizeof listener->url, strchr(shown, ':') ? "%s://[%s]:%s" : "%s://%s:%s",
+             listener->tls ? "https" : "http", shown, port);
 }
 
-struct listener *listener_open(const char *host, int port, struct err *err) {
+struct listener *listener_open(const char *host, int port, bool tls, struct err *err) {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
     struct listener *listener = NULL;
     struct addrinfo *found = NULL;
@@ -82,6 +85,7 @@ struct listener *listener_open(const char *host, int port, struct err *err) {
     }
     listener = xcalloc(1, sizeof *listener);
     listener->fd = fd;
+    listener->tls = tls;
     describe(listener);
     return listener;
 }
@@ -105,31 +109,38 @@ static struct worker *least_loaded(const struct listener *listener, unsigned *to
     return best;
 }
 
-/* Nobody waits on a full server: a short answer, and closed. */
-static void refuse(struct listener *listener, int fd) {
-    static const char answer[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
-                                 "Content-Length: 0\r\nCache-Control: no-store\r\n\r\n";
+/* Nobody waits on a full server: a short answer, and closed. With TLS there is nothing to say before a
+ * handshake, which is what it has no room for. */
+static void refuse(struct listener *listener, int fd, enum admission_result why) {
+    static const char answer[] =
+        "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
+        "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
+        "Cross-Origin-Resource-Policy: same-origin\r\nContent-Length: 0\r\n\r\n";
 
-    if (send(fd, answer, sizeof answer - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-        errno = 0; /* it is closed all the same */
-    close(fd);
+    if (listener->tls || send(fd, answer, sizeof answer - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        close(fd);
+    else
+        linger_close(listener->linger, fd);
     if (!listener->told_full)
-        log_warn("all %u connections are taken: refusing more", listener->max_connections);
+        log_warn(why == ADMISSION_FULL ? "all connections are taken (--max-connections): refusing more"
+                                       : "one address has all connections that it may have "
+                                         "(--max-connections-per-ip): refusing more");
     listener->told_full = true;
 }
 
 static void hand_over(struct listener *listener, int fd, const struct sockaddr *address, socklen_t len) {
     unsigned total;
     struct worker *worker = least_loaded(listener, &total);
+    enum admission_result result = admission_enter(listener->admission, address, total);
     int on = 1;
 
-    if (total >= listener->max_connections) {
-        refuse(listener, fd);
+    if (result == ADMISSION_FULL || result == ADMISSION_CROWD) {
+        refuse(listener, fd, result);
         return;
     }
-    listener->told_full = false;
+    if (result == ADMISSION_YES) listener->told_full = false;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    worker_accept(worker, fd, address, len);
+    worker_accept(worker, fd, address, len, result == ADMISSION_RESERVED);
 }
 
 static bool accept_one(struct listener *listener) {
@@ -165,11 +176,12 @@ static void on_pause_over(struct ev_loop *loop, ev_timer *watcher, int events) {
 }
 
 void listener_start(struct listener *listener, struct ev_loop *loop, struct worker *const *workers,
-                    size_t worker_count, unsigned max_connections) {
+                    size_t worker_count, struct admission *admission) {
     listener->loop = loop;
     listener->workers = workers;
     listener->worker_count = worker_count;
-    listener->max_connections = max_connections;
+    listener->admission = admission;
+    listener->linger = linger_new(loop);
     ev_io_init(&listener->readable, on_readable, listener->fd, EV_READ);
     ev_timer_init(&listener->pause, on_pause_over, 0.0, 0.0);
     listener->readable.data = listener->pause.data = listener;
@@ -190,5 +202,6 @@ void listener_stop(struct listener *listener) {
 void listener_free(struct listener *listener) {
     if (!listener) return;
     if (listener->fd >= 0) listener_stop(listener);
+    linger_free(listener->linger);
     free(listener);
 }

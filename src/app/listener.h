@@ -2,6 +2,7 @@
 #ifndef RL_APP_LISTENER_H
 #define RL_APP_LISTENER_H
 
+#include "app/admission.h"
 #include "app/worker.h"
 #include "base/err.h"
 
@@ -10,16 +11,15 @@ struct listener;
 
 /* Binds and listens, without accepting yet. `host`: numeric IPv4 or IPv6, or "localhost". `port` 0 picks a
  * free one. NULL with words that name address and reason ("already in use"). */
-struct listener *listener_open(const char *host, int port, struct err *err);
+struct listener *listener_open(const char *host, int port, bool tls, struct err *err);
 
-/* "http://127.0.0.1:8080", with the real port; where it listens on all addresses, one that a browser can
- * open. */
+/* "http://127.0.0.1:8080", https with TLS, with the real port; where it listens on all addresses, one that a
+ * browser can open. */
 const char *listener_url(const struct listener *listener);
 
-/* Starts to accept on `loop`. Beyond `max_connections` over all workers a connection is answered 503 and
- * closed. */
+/* Starts to accept on `loop`. A connection that `admission` does not let in is answered 503 and closed. */
 void listener_start(struct listener *listener, struct ev_loop *loop, struct worker *const *workers,
-                    size_t worker_count, unsigned max_connections);
+                    size_t worker_count, struct admission *admission);
 
 /* Hands over what the kernel has already accepted for us, then closes the socket: new connections are
  * refused. */

@@ -180,12 +180,20 @@ static void set_defaults(struct options *options) {
     options->threads = cpus < 1 ? 1 : cpus > THREADS_MAX ? THREADS_MAX : (int)cpus;
 }
 
+static int check_tls(struct options_parse *parse) {
+    const struct options *options = parse->options;
+    if (!options->tls_cert == !options->tls_key) return 0;
+    return fail_option(parse, options->tls_cert ? "tls-cert" : "tls-key",
+                       options->tls_cert ? "needs --tls-key, the key of that certificate"
+                                         : "needs --tls-cert, the certificate of that key");
+}
+
 /* From what was given to the options. */
 static enum options_result settle(struct options_parse *parse) {
     take_environment(parse);
     bool bad = options_redis_settle(parse) || options_check_sources(parse) || read_values(parse) ||
                options_redis_complete(parse) || complete_tokens(parse) || check_gateway(parse) ||
-               check_limit(parse);
+               check_tls(parse) || check_limit(parse);
     return bad ? OPTIONS_BAD : OPTIONS_RUN;
 }
 
@@ -214,6 +222,9 @@ void options_free(struct options *options) {
     secret_free(options->admin_token);
     secret_free(options->check_token);
     ip_blocks_free(&options->trusted_proxies);
+    cors_origins_free(&options->cors_origins);
+    free(options->tls_cert);
+    free(options->tls_key);
     free(options->static_dir);
     free(options->config_path);
     free(options->seed_path);

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/ip.h"
 #include "base/log.h"
+#include "http/cors.h"
 #include "http/gateway.h"
 #include "limit/algorithm.h"
 #include "limit/policy.h"
@@ -26,6 +27,7 @@ struct options { /* all text is owned by this struct */
     int port;
     int threads;
     int max_connections;
+    int max_connections_per_ip; /* 0: no limit */
     char *redis_host;
     int redis_port;
     char *redis_socket;
@@ -47,6 +49,8 @@ struct options { /* all text is owned by this struct */
     enum gateway gateway;
     int ipv6_prefix;
     bool ratelimit_fields;
+    struct cors_origins cors_origins;
+    char *tls_cert, *tls_key; /* both or none */
     char *static_dir;
     bool log_json;
     enum log_level log_level;

@@ -245,3 +245,14 @@ int option_set_document(const struct option *option, const char *text, struct op
     options->document = document;
     return keep_text(option, text, options);
 }
+
+int option_set_origins(const struct option *option, const char *text, struct options *options,
+                       struct err *err) {
+    if (cors_origin_valid(text)) {
+        cors_origins_add(field(option, options), text);
+        return 0;
+    }
+    return refuse(
+        err, "an origin such as https://app.example or http://localhost:3000 (small letters, no path), or *",
+        text);
+}

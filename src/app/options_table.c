@@ -9,7 +9,7 @@
 
 #define FIELD(member) offsetof(struct options, member)
 
-enum { REDIS_DB_MAX = 1000000, SOCKET_PATH_MAX = 107, USER_MAX = 256, PREFIX_MAX = 64 };
+enum { REDIS_DB_MAX = 1000000, SOCKET_PATH_MAX = 107, USER_MAX = 256, PREFIX_MAX = 64, FILE_NAME_MAX = 4095 };
 
 static const struct option_word on_redis_errors[] = {{"local", ON_REDIS_ERROR_LOCAL},
                                                      {"open", ON_REDIS_ERROR_OPEN},
@@ -59,6 +59,28 @@ static const struct option first_rows[] = {
      .min = 1,
      .max = 1000000,
      .summary = "Connections open at once, over all threads."},
+    {.name = "max-connections-per-ip",
+     .argument = "N",
+     .shown = "no limit",
+     .set = option_set_int,
+     .field = FIELD(max_connections_per_ip),
+     .min = 1,
+     .max = 1000000,
+     .summary = "Connections of one address, trusted proxies excepted; IPv6 counts by --ipv6-prefix."},
+    {.name = "tls-cert",
+     .argument = "FILE",
+     .set = option_set_text,
+     .field = FIELD(tls_cert),
+     .min = 1,
+     .max = FILE_NAME_MAX,
+     .summary = "Serve HTTPS with this certificate (PEM, its chain behind it); SIGHUP reads it again."},
+    {.name = "tls-key",
+     .argument = "FILE",
+     .set = option_set_text,
+     .field = FIELD(tls_key),
+     .min = 1,
+     .max = FILE_NAME_MAX,
+     .summary = "Key of --tls-cert (PEM, without a password)."},
     {.section = "Redis",
      .name = "redis-host",
      .argument = "HOST",
@@ -185,6 +207,12 @@ static const struct option last_rows[] = {
      .field = FIELD(check_token),
      .summary = "File that holds the token for /check, for callers that are neither on this machine nor a "
                 "trusted proxy."},
+    {.name = "cors-origin",
+     .argument = "ORIGIN",
+     .list = true,
+     .set = option_set_origins,
+     .field = FIELD(cors_origins),
+     .summary = "Pages of this origin may call /api and read its headers; * is all. May be given again."},
     {.name = "ratelimit-fields",
      .argument = "NAME",
      .fallback = "draft-11",

@@ -66,7 +66,8 @@ option_set option_set_int, option_set_flag, option_set_choice, option_set_bool_c
 option_set option_set_algorithm, option_set_param;
 option_set option_set_listen_host, option_set_redis_host, option_set_text, option_set_prefix,
     option_set_directory;
-option_set option_set_token_file, option_set_password_file, option_set_blocks, option_set_document;
+option_set option_set_token_file, option_set_password_file, option_set_blocks, option_set_document,
+    option_set_origins;
 
 /* A value as it may stand in a one-line message: cut, and without control characters. */
 enum { OPTION_QUOTE_MAX = 128 };

@@ -9,10 +9,12 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "app/admission.h"
 #include "app/crew.h"
 #include "app/document.h"
 #include "app/embedded_redis.h"
 #include "app/listener.h"
+#include "app/reload.h"
 #include "app/secret.h"
 #include "app/worker.h"
 #include "base/log.h"
@@ -20,6 +22,7 @@
 #include "config/config_store.h"
 #include "http/lab.h"
 #include "http/site.h"
+#include "http/tls.h"
 #include "http/tries.h"
 #include "limit/limiter.h"
 
@@ -46,6 +49,7 @@ struct server {
     struct tries *tries;
     struct worker_settings worker_settings;
     struct crew crew;
+    struct admission *admission;
     struct listener *listener;
     char *made_token; /* for this run, where somebody beyond this machine could call and no token is set */
 };
@@ -97,32 +101,11 @@ static void wait_for_redis(struct server *server) {
     ev_timer_stop(server->loop, &limit);
 }
 
-/* --- the file of --config, read again
- * --------------------------------------------------------------------------- */
-
 static void on_hangup(struct ev_loop *loop, ev_signal *watcher, int events) {
-    struct server *server = watcher->data;
-    const char *path = server->options->config_path;
-    struct err err = ERR_INIT;
+    const struct server *server = watcher->data;
 
     (void)loop, (void)events;
-    if (!path) {
-        log_info("SIGHUP: there is no file of --config to read again");
-        return;
-    }
-    struct config *old = config_store_current(server->store);
-    struct config *next = document_load(path, old->version + 1, &err);
-    if (!next)
-        log_error("SIGHUP: %s: %s; the settings stay as they are", path, err.text);
-    else if (strcmp(next->json, old->json) == 0)
-        log_info("SIGHUP: %s says what is in use already", path);
-    else {
-        config_store_replace_first(server->store, next);
-        log_info("SIGHUP: configuration version %llu from %s is in use", (unsigned long long)next->version,
-                 path);
-    }
-    config_unref(next);
-    config_unref(old);
+    reload(server->options, server->store);
 }
 
 /* --- start
@@ -229,6 +212,8 @@ static int start_workers(struct server *server, struct err *err) {
         .local = server->crew.local,
         .key_prefix = options->key_prefix,
         .max_connections = (unsigned)options->max_connections,
+        .admission = server->admission,
+        .tls = options->tls_cert != NULL,
         .settled = tally_report,
         .settled_arg = &server->settled,
         .services = {.store = server->store,
@@ -242,6 +227,7 @@ static int start_workers(struct server *server, struct err *err) {
                      .clients = {.trusted = options->trusted_proxies,
                                  .ipv6_prefix = (unsigned)options->ipv6_prefix},
                      .gateway = options->gateway,
+                     .cors = &options->cors_origins,
                      .static_dir = options->static_dir,
                      .ratelimit_fields = options->ratelimit_fields},
     };
@@ -310,12 +296,12 @@ static void watch_signals(struct server *server) {
     server->loop = ev_default_loop(0);
     ev_signal_init(&server->terminate, on_signal, SIGTERM);
     ev_signal_init(&server->interrupt, on_signal, SIGINT);
+    ev_signal_init(&server->hangup, on_hangup, SIGHUP);
     ev_async_init(&server->reported, on_reported);
-    server->reported.data = server->terminate.data = server->interrupt.data = server;
+    server->reported.data = server->hangup.data = server;
+    server->terminate.data = server->interrupt.data = server;
     ev_signal_start(server->loop, &server->terminate);
     ev_signal_start(server->loop, &server->interrupt);
-    ev_signal_init(&server->hangup, on_hangup, SIGHUP);
-    server->hangup.data = server;
     ev_signal_start(server->loop, &server->hangup);
     ev_async_start(server->loop, &server->reported);
 }
@@ -325,12 +311,20 @@ static int start(struct server *server, struct err *err) {
     unsigned connections = (unsigned)options->max_connections;
 
     raise_descriptor_limit(connections);
-    server->listener = listener_open(options->host, options->port, err);
+    if (options->tls_cert && tls_load(options->tls_cert, options->tls_key, err) != 0) return -1;
+    server->admission = admission_new(&(struct admission_settings){
+        .max_connections = connections,
+        .max_per_ip = (unsigned)options->max_connections_per_ip,
+        .trusted = &options->trusted_proxies,
+        .ipv6_prefix = (unsigned)options->ipv6_prefix,
+    });
+    server->listener = listener_open(options->host, options->port, options->tls_cert != NULL, err);
     if (!server->listener || start_redis(server, err) != 0 || start_store(server, err) != 0) return -1;
     make_token(server);
     if (start_workers(server, err) != 0) return -1;
     wait_for_redis(server);
-    listener_start(server->listener, server->loop, server->crew.workers, server->crew.count, connections);
+    listener_start(server->listener, server->loop, server->crew.workers, server->crew.count,
+                   server->admission);
     return 0;
 }
 
@@ -353,6 +347,8 @@ int server_run(const struct options *options) {
     }
     stop_workers(&server);
     listener_free(server.listener);
+    admission_free(server.admission);
+    tls_free();
     secret_free(server.made_token);
     lab_free(server.lab);
     tries_free(server.tries);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/admission.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xmalloc.h"
@@ -103,22 +104,26 @@ static void on_mail(struct ev_loop *loop, ev_async *watcher, int events) {
 struct arrival {
     int fd;
     socklen_t len;
+    bool reserved;
     struct sockaddr_storage address;
 };
 
 static void take_connection(struct worker *worker, void *arg) {
     struct arrival *arrival = arg;
 
-    http_add_connection(worker->http, arrival->fd, (const struct sockaddr *)&arrival->address, arrival->len);
+    http_add_connection(worker->http, arrival->fd, (const struct sockaddr *)&arrival->address, arrival->len,
+                        arrival->reserved);
     atomic_fetch_sub(&worker->arriving, 1);
     free(arrival);
 }
 
-void worker_accept(struct worker *worker, int fd, const struct sockaddr *address, socklen_t address_len) {
+void worker_accept(struct worker *worker, int fd, const struct sockaddr *address, socklen_t address_len,
+                   bool reserved) {
     struct arrival *arrival = xcalloc(1, sizeof *arrival);
 
     arrival->fd = fd;
     arrival->len = address_len;
+    arrival->reserved = reserved;
     memcpy(&arrival->address, address, address_len);
     atomic_fetch_add(&worker->arriving, 1);
     worker_post(worker, take_connection, arrival);
@@ -241,6 +246,10 @@ static void start_watchers(struct worker *worker) {
     ev_async_start(worker->loop, &worker->mail_arrived);
 }
 
+static void on_closed(void *arg, const struct sockaddr *address) {
+    admission_leave(arg, address);
+}
+
 static void start_services(struct worker *worker) {
     static const struct redis_script *const scripts[] = {&limiter_script};
 
@@ -264,7 +273,11 @@ static void start_services(struct worker *worker) {
 
 struct worker *worker_start(int index, const struct worker_settings *settings, struct config *first,
                             struct err *err) {
-    const struct http_settings http_settings = {.max_connections = settings->max_connections};
+    const struct http_settings http_settings = {.max_connections =
+                                                    settings->max_connections + ADMISSION_RESERVE,
+                                                .tls = settings->tls,
+                                                .closed = on_closed,
+                                                .closed_arg = settings->admission};
     const struct http_callbacks callbacks = {route_headers, route_complete};
     struct worker *worker = xcalloc(1, sizeof *worker);
 

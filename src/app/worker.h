@@ -10,6 +10,7 @@
 #include "http/services.h"
 #include "redis/redis_link.h"
 
+struct admission;
 struct worker;
 
 struct worker_settings { /* outlives the worker */
@@ -18,6 +19,8 @@ struct worker_settings { /* outlives the worker */
     const char *key_prefix;
     struct services services; /* limiter and config are filled by the worker */
     unsigned max_connections;
+    struct admission *admission; /* is told when a connection is gone */
+    bool tls;
     void (*settled)(
         void *arg); /* called once a worker, on its thread, when its Redis link is ready or has failed */
     void *settled_arg;
@@ -35,8 +38,9 @@ const struct services *worker_services(const struct worker *worker); /* for task
 
 struct worker *worker_current(void); /* the worker whose thread this is; NULL elsewhere */
 
-/* Hands it a connected socket. Any thread. */
-void worker_accept(struct worker *worker, int fd, const struct sockaddr *address, socklen_t address_len);
+/* Hands it a connected socket; `reserved` as in http_add_connection. Any thread. */
+void worker_accept(struct worker *worker, int fd, const struct sockaddr *address, socklen_t address_len,
+                   bool reserved);
 unsigned worker_connections(const struct worker *worker); /* open or on their way; any thread */
 
 /* On the worker's own thread (as a task): use this snapshot from now on. Takes a reference. */

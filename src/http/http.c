@@ -3,39 +3,67 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/xmalloc.h"
 #include "http/http_internal.h"
+#include "http/http_raw.h"
+#include "http/http_slow.h"
 #include "http/linger.h"
 #include "http/respond.h"
+#include "http/tls.h"
 
-/* Request line, headers and the answer's headers share this much a connection. microhttpd clears it for each
- * request, so that small is fast as well as lean. */
-static const size_t CONNECTION_MEMORY = 8 * 1024;
 static const unsigned IDLE_SECONDS = 60;
+static const double STUCK_SECONDS = 0.25;
 enum { RUNS_A_TURN = 16 };
 
 static void connection_opened(struct http *http, struct MHD_Connection *connection, void **context) {
     struct http_connection *c = xcalloc(1, sizeof *c);
 
+    c->http = http;
+    c->mhd = connection;
     c->fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    c->reserved = http->adding_reserved;
     c->settled = true; /* nothing was read yet: microhttpd will be told of an end */
+    c->head_began = ev_now(http->loop);
     c->next = http->open;
     if (http->open) http->open->prev = c;
     http->open = c;
     *context = c;
 }
 
-static void connection_closed(struct http *http, void **context) {
+static bool has_unread(const struct http_connection *c) {
+    int unread = 0;
+
+    return ioctl(c->fd, FIONREAD, &unread) == 0 && unread > 0;
+}
+
+/* What has no first line at all microhttpd hangs up on. A person who typed something deserves a word, and so
+ * does a browser that speaks TLS to a plain port. */
+static void answer_garbage(struct http_connection *c) {
+    char byte;
+
+    if (c->http->tls || c->served || c->refused || !http_slow_unanswered(c)) return;
+    if (recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) return; /* it is gone */
+    http_raw_problem(c, 400, "This is not the first line of an HTTP request.");
+}
+
+static void connection_closed(struct http *http, struct MHD_Connection *connection, void **context) {
     struct http_connection *c = *context;
 
-    if (c->linger) {
+    answer_garbage(c);
+    if (c->linger || has_unread(c)) {
         int copy = dup(c->fd); /* microhttpd closes its own; ours keeps the socket alive */
 
         if (copy >= 0) linger_close(http->linger, copy);
     }
+    if (http->closed)
+        http->closed(http->closed_arg,
+                     MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
     if (c->prev)
         c->prev->next = c->next;
     else
@@ -51,28 +79,16 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
     if (what == MHD_CONNECTION_NOTIFY_STARTED)
         connection_opened(arg, connection, context);
     else
-        connection_closed(arg, context);
-}
-
-/* A client that sends its request and its end at once is one event, of which microhttpd reads the request
- * only: it would keep the connection until the idle time-out. So each connection that became idle is looked
- * at once. */
-static void notice_closed(struct http *http) {
-    for (struct http_connection *c = http->open; c; c = c->next) {
-        char byte;
-
-        if (c->busy || c->settled) continue;
-        c->settled = true;
-        if (recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) shutdown(c->fd, SHUT_RD); /* a new event */
-    }
+        connection_closed(arg, connection, context);
 }
 
 __attribute__((format(printf, 2, 0))) static void on_mhd_log(void *arg, const char *fmt, va_list args) {
+    static const char no_room[] = "Closing connection (failed to create response header)";
+    struct http *http = arg;
     char text[256];
 
-    (void)arg;
-    if (!log_enabled(LOG_DEBUG)) return;
     vsnprintf(text, sizeof text, fmt, args);
+    if (strncmp(text, no_room, sizeof no_room - 1) == 0) http->no_room = true;
     log_debug("http: %s", text);
 }
 
@@ -87,22 +103,31 @@ static void on_tick(struct ev_loop *loop, ev_timer *watcher, int events) {
     struct http *http = watcher->data;
 
     (void)loop, (void)events;
-    notice_closed(http);
+    http_slow_sweep(http);
     http->dirty = true;
 }
 
+/* TURBO spares a shutdown before each close, so that what microhttpd hangs up on can still be told why; TLS
+ * says good-bye there. STRICT would hang up on a target with a space; all that it checks is checked here. */
 static struct MHD_Daemon *start_daemon(struct http *http, const struct http_settings *settings) {
+    const struct MHD_OptionItem secure[] = {
+        {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(uintptr_t)tls_certificate},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    const struct MHD_OptionItem plain[] = {{MHD_OPTION_END, 0, NULL}};
+
     return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET |
-                                MHD_USE_ERROR_LOG,
+                                MHD_USE_ERROR_LOG | (http->tls ? MHD_USE_TLS : MHD_USE_TURBO),
                             0, NULL, NULL, http_request_step, http,                 //
-                            MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,           //
+                            MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, http,           //
                             MHD_OPTION_CONNECTION_LIMIT, settings->max_connections, //
-                            MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY,  //
-                            MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,            //
-                            MHD_OPTION_STRICT_FOR_CLIENT, 1,                        //
-                            MHD_OPTION_URI_LOG_CALLBACK, http_request_begin, http,  //
-                            MHD_OPTION_NOTIFY_COMPLETED, http_request_end, http,    //
-                            MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_END);
+                            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_CONNECTION_MEMORY,
+                            MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,           //
+                            MHD_OPTION_STRICT_FOR_CLIENT, 0,                       //
+                            MHD_OPTION_URI_LOG_CALLBACK, http_request_begin, http, //
+                            MHD_OPTION_NOTIFY_COMPLETED, http_request_end, http,   //
+                            MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,     //
+                            MHD_OPTION_ARRAY, http->tls ? secure : plain, MHD_OPTION_END);
 }
 
 struct http *http_new(struct ev_loop *loop, const struct http_settings *settings,
@@ -115,6 +140,9 @@ struct http *http_new(struct ev_loop *loop, const struct http_settings *settings
     http->callbacks = *callbacks;
     http->services = services;
     http->linger = linger_new(loop);
+    http->tls = settings->tls;
+    http->closed = settings->closed;
+    http->closed_arg = settings->closed_arg;
     http->daemon = start_daemon(http, settings);
     info = http->daemon ? MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
     if (!info) {
@@ -132,12 +160,27 @@ struct http *http_new(struct ev_loop *loop, const struct http_settings *settings
     return http;
 }
 
-void http_add_connection(struct http *http, int fd, const struct sockaddr *address, socklen_t address_len) {
+void http_add_connection(struct http *http, int fd, const struct sockaddr *address, socklen_t address_len,
+                         bool reserved) {
     atomic_fetch_add(&http->connections, 1);
+    http->adding_reserved = reserved;
     if (MHD_add_connection(http->daemon, fd, address, address_len) != MHD_YES) {
         atomic_fetch_sub(&http->connections, 1); /* microhttpd has closed it */
+        if (http->closed) http->closed(http->closed_arg, address);
     }
     http->dirty = true;
+}
+
+/* Does microhttpd find no rest? Ordinarily it does within a turn or two. */
+static void notice_stuck(struct http *http) {
+    double now = ev_now(http->loop);
+
+    if (!http->dirty)
+        http->behind_since = 0;
+    else if (http->behind_since == 0)
+        http->behind_since = now;
+    else if (now - http->behind_since > STUCK_SECONDS)
+        http_slow_stuck(http);
 }
 
 bool http_run(struct http *http) {
@@ -154,6 +197,7 @@ bool http_run(struct http *http) {
         else if (MHD_get_timeout(http->daemon, &timeout) == MHD_YES && timeout == 0)
             http->dirty = true;
     }
+    notice_stuck(http);
     return http->dirty;
 }
 

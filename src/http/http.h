@@ -35,6 +35,7 @@ struct request {
     struct buf body;
     bool body_ignored;           /* set by the headers callback: a body is counted, and nothing of it kept */
     const struct sockaddr *peer; /* the other end of the connection, whatever the request says */
+    bool reserved;               /* on a connection that is kept for operators when the server is full */
     bool peer_trusted;           /* the peer is a --trusted-proxy */
     const char *client_ip;       /* canonical text of the client's address (limit keys) */
     const struct route *route;   /* NULL if no route covers it */
@@ -89,6 +90,10 @@ void request_stream_end(struct stream *stream);
 
 struct http_settings {
     unsigned max_connections; /* of this worker */
+    bool tls;                 /* HTTPS, with the pair of http/tls.h */
+    /* Called on the loop's thread when a connection is gone that http_add_connection has taken. */
+    void (*closed)(void *arg, const struct sockaddr *address);
+    void *closed_arg;
 };
 
 /* Called when a request's headers are there (body may follow) and when it is complete. In `headers` the
@@ -104,8 +109,10 @@ struct http *http_new(struct ev_loop *loop, const struct http_settings *settings
                       const struct http_callbacks *callbacks, const struct services *services,
                       struct err *err);
 
-/* Takes over a connected socket, from the loop's thread; closed here on failure. */
-void http_add_connection(struct http *http, int fd, const struct sockaddr *address, socklen_t address_len);
+/* Takes over a connected socket, from the loop's thread; closed here on failure. `reserved`: its requests are
+ * marked so, and each answer closes it. */
+void http_add_connection(struct http *http, int fd, const struct sockaddr *address, socklen_t address_len,
+                         bool reserved);
 
 /* Lets microhttpd do what is due. Called before the loop sleeps; replies queued meanwhile leave here. Returns
  * true if there is more to do: then call again, or do not sleep. */

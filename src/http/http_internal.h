@@ -9,6 +9,10 @@
 #include "http/client_ip.h"
 #include "http/http.h"
 
+/* Request line, headers and the answer's headers share this much a connection. microhttpd clears it for each
+ * request, so that small is fast as well as lean. */
+enum { HTTP_CONNECTION_MEMORY = 8 * 1024 };
+
 struct http {
     struct ev_loop *loop;
     struct MHD_Daemon *daemon;
@@ -18,6 +22,12 @@ struct http {
     ev_timer tick;  /* connection time-outs */
     bool dirty;     /* microhttpd has something to do that its descriptor does not tell */
     bool draining;
+    bool adding_reserved; /* the connection that is being added is one of the reserve */
+    bool no_room;         /* microhttpd hangs up, since the head of its answer did not fit */
+    double behind_since;  /* microhttpd has not come to rest since then; 0: it has */
+    bool tls;             /* HTTPS */
+    void (*closed)(void *arg, const struct sockaddr *address);
+    void *closed_arg;
     unsigned in_flight;
     struct lingering *linger;     /* sockets that are being closed */
     struct http_request *waiting; /* list: for an answer from elsewhere */
@@ -40,8 +50,15 @@ enum phase {
 struct http_request {
     struct request pub; /* first: handlers see this */
     struct http *http;
+    struct http_connection *c;
     struct MHD_Connection *connection;
     enum phase phase;
+    const char *target; /* where it lies in microhttpd's memory */
+    size_t target_len;
+    bool chunked;          /* the body is */
+    double began, touched; /* the end of the head; the last piece of body */
+    double read_at;        /* the client has taken `read` bytes of the connection then */
+    uint64_t read;
     struct err target_error; /* words if the request target is bad */
     bool target_bad;
     struct MHD_Response *response; /* made, not yet queued */
@@ -61,10 +78,18 @@ struct http_request {
 /* One connection; microhttpd keeps it as the socket's context. */
 struct http_connection {
     struct http_connection *next, *prev; /* http->open */
+    struct http *http;
+    struct MHD_Connection *mhd;
+    struct http_request *request; /* its first line is there, its answer not yet sent; else NULL */
     int fd;
-    bool busy;    /* a request is being answered */
-    bool settled; /* looked at since it became idle */
-    bool linger;  /* answered without reading all of the body: close without losing the answer */
+    bool served;   /* has had a request whose first line was one */
+    bool reserved; /* one of those kept for operators */
+    bool settled;  /* looked at since it became idle */
+    bool refused;  /* is being closed: whatever still comes is not answered */
+    bool linger;   /* answered without reading all of it: close without losing the answer */
+    unsigned char looks;
+    double head_began; /* 0: none has begun, as far as known */
+    uint64_t received; /* bytes, when it became idle */
 };
 
 void *http_request_begin(void *http, const char *target, struct MHD_Connection *connection);
@@ -83,10 +108,5 @@ void http_request_respond(struct http_request *r, unsigned status, const char *c
 void http_stream_closed(struct stream *stream); /* its request has ended */
 void http_streams_drain(struct http *http);     /* asks all writers to end soon */
 void http_streams_end(struct http *http);       /* ends all now */
-
-/* --- http_whole.c --- */
-
-/* False if a header field holds a NUL, behind which nothing of it is seen. `method` as microhttpd told it. */
-bool http_fields_whole(struct MHD_Connection *connection, const char *method);
 
 #endif

@@ -10,15 +10,32 @@
 #include <sys/socket.h>
 
 #include "base/xmalloc.h"
+#include "http/http_head.h"
+#include "http/http_raw.h"
 #include "http/respond.h"
 #include "http/services.h"
 
 /* A refused request's body up to this size is read and dropped, so that the connection can be kept. */
 enum { DRAIN_MAX = 64 * 1024 };
 enum { WAITING_AWAKE = 256 };
+/* The head of an answer has this much of a connection's memory for sure. */
+enum { ANSWER_HEAD_MAX = 1024 };
+
+static const struct http_fault long_target = {
+    414, "The target is too long: with all header fields it may have 7 KiB, less 64 bytes a field."};
+static const struct http_fault long_head = {
+    431, "The head is too long: target and header fields may have 7 KiB, less 64 bytes a field."};
 
 static struct http_request *of(const struct request *request) {
     return (struct http_request *)(uintptr_t)request;
+}
+
+/* microhttpd would take the query apart for us, in the memory that the answer needs, and hang up when that is
+ * used up. uri.c does it better: leave it nothing. */
+static void hide_query(const char *target) {
+    char *query = (char *)(uintptr_t)strchr(target, '?');
+
+    if (query) query[1] = '\0';
 }
 
 void *http_request_begin(void *http, const char *target, struct MHD_Connection *connection) {
@@ -26,12 +43,14 @@ void *http_request_begin(void *http, const char *target, struct MHD_Connection *
 
     r->http = http;
     r->connection = connection;
-    r->target_bad = uri_parse(&r->pub.uri, target, strlen(target), &r->target_error) != 0;
+    r->target = target;
+    r->target_len = strlen(target);
+    r->target_bad = uri_parse(&r->pub.uri, target, r->target_len, &r->target_error) != 0;
+    hide_query(target);
+    r->c = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    r->c->request = r;
+    r->c->served = true;
     return r;
-}
-
-static struct http_connection *connection_of(struct MHD_Connection *connection) {
-    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
 /* The handler has returned without an answer. Up to WAITING_AWAKE requests wait without being suspended,
@@ -83,15 +102,15 @@ void http_request_end(void *http, struct MHD_Connection *connection, void **stat
     static const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
     struct http_request *r = *state;
 
-    (void)http, (void)how;
+    (void)http, (void)connection;
     if (!r) return;
     *state = NULL;
-    if (r->phase != PHASE_NEW) {
-        struct http_connection *c = connection_of(connection);
-
-        r->http->in_flight--;
-        c->busy = c->settled = false;
-    }
+    if (r->http->no_room) http_raw_problem(r->c, long_head.status, long_head.detail);
+    r->http->no_room = false;
+    if (how == MHD_REQUEST_TERMINATED_WITH_ERROR) r->c->linger = true; /* microhttpd may have answered */
+    if (r->phase != PHASE_NEW) r->http->in_flight--;
+    r->c->request = NULL;
+    r->c->settled = false;
     if (r->stream) http_stream_closed(r->stream);
     if (r->phase != PHASE_WAITING) {
         request_free(r);
@@ -100,6 +119,7 @@ void http_request_end(void *http, struct MHD_Connection *connection, void **stat
     wait_is_over(r); /* the client has left: the answer is still to come, and has nowhere to go */
     r->phase = PHASE_GONE;
     r->connection = NULL;
+    r->c = NULL;
     r->pub.peer = &nobody;
 }
 
@@ -113,10 +133,6 @@ static enum MHD_Result queue(struct http_request *r) {
         MHD_queue_response(r->connection, r->status, response); /* may end the request: `r` is gone then */
     MHD_destroy_response(response);                             /* our reference; microhttpd has its own */
     return result;
-}
-
-static void linger(struct http_request *r) {
-    connection_of(r->connection)->linger = true;
 }
 
 /* How many bytes of body are announced; SIZE_MAX when chunked. What is not a number microhttpd has refused.
@@ -137,56 +153,73 @@ static enum MHD_Result refuse_early(struct http_request *r) {
         r->pub.body.max = 0;
         return MHD_YES;
     }
-    linger(r);
+    r->c->linger = true;
     return queue(r);
 }
 
-static enum MHD_Result on_headers(struct http_request *r, const char *method) {
+/* What lies in the connection's memory besides the head: a record a field, and what was copied. */
+static size_t memory_of(struct http_request *r, size_t head_size) {
+    enum { RECORD = 64, ALL = MHD_HEADER_KIND | MHD_COOKIE_KIND };
+    const char *cookies = request_header(&r->pub, "Cookie");
+    int records = MHD_get_connection_values(r->connection, (enum MHD_ValueKind)ALL, NULL, NULL);
+
+    return head_size + (size_t)records * RECORD + (cookies ? strlen(cookies) + 1 : 0);
+}
+
+static const struct http_fault *check_head(struct http_request *r, const char *method, const char *version) {
+    struct http_head head = {
+        .bytes = method, .target = r->target, .target_len = r->target_len, .version = version};
+    const struct http_fault *fault;
+
+    head.size = MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
+    head.fields = (size_t)MHD_get_connection_values(r->connection, MHD_HEADER_KIND, NULL, NULL);
+    /* Later versions leave memory in another state, and refuse most of this themselves. */
+    fault = MHD_VERSION < 0x00097700 ? http_head_check(&head, &r->chunked) : NULL;
+    if (fault || memory_of(r, head.size) + ANSWER_HEAD_MAX <= HTTP_CONNECTION_MEMORY) return fault;
+    return r->target_len > head.size / 2 ? &long_target : &long_head;
+}
+
+static enum MHD_Result refuse(struct http_request *r, const struct http_fault *fault) {
+    http_raw_problem(r->c, fault->status, fault->detail);
+    return MHD_NO;
+}
+
+static void describe(struct http_request *r, const char *method) {
     const union MHD_ConnectionInfo *peer =
         MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 
-    r->phase = PHASE_BODY;
-    r->http->in_flight++;
-    connection_of(r->connection)->busy = true;
     r->pub.services = r->http->services;
     r->pub.config = config_ref(*r->http->services->config);
     r->pub.method_name = method;
-    r->pub.method = http_method_of(method);
+    r->pub.reserved = r->c->reserved;
     r->pub.peer = peer->client_addr;
     r->pub.peer_trusted = client_ip_trusted(r->pub.peer, &r->http->services->clients);
     client_ip_find(&r->pub, &r->http->services->clients, r->client_ip);
     r->pub.client_ip = r->client_ip;
-    if (r->target_bad)
-        respond_problem(&r->pub, 400, NULL, "%s", r->target_error.text);
-    else if (!http_fields_whole(r->connection, method))
-        respond_problem(&r->pub, 400, NULL, "A header field holds a NUL or goes on in a second line.");
-    else
-        r->pub.body.max = r->http->callbacks.headers(&r->pub);
+}
+
+static enum MHD_Result on_headers(struct http_request *r, const char *method, const char *version) {
+    const struct http_fault *fault = check_head(r, method, version);
+
+    r->phase = PHASE_BODY;
+    r->http->in_flight++;
+    r->began = r->touched = ev_now(r->http->loop);
+    r->pub.method = http_method_of(method);
+    if (fault) return refuse(r, fault);
+    if (r->target_bad) return refuse(r, &(struct http_fault){400, r->target_error.text});
+    describe(r, method);
+    r->pub.body.max = r->http->callbacks.headers(&r->pub);
     return r->response ? refuse_early(r) : MHD_YES;
 }
 
-/* Too much body, seen while it comes: microhttpd takes no answer in this state, so it is written past it. */
-static enum MHD_Result refuse_body(struct http_request *r) {
-    static const char body[] = "{\"type\":\"about:blank\",\"title\":\"Content Too Large\",\"status\":413,"
-                               "\"detail\":\"The body is larger than this address takes.\"}";
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    char answer[512];
-    int len = snprintf(answer, sizeof answer,
-                       "HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nCache-Control: no-store\r\n"
-                       "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n\r\n%s",
-                       sizeof body - 1, body);
-
-    if (send(info->connect_fd, answer, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT) > 0) linger(r);
-    return MHD_NO;
-}
-
 static enum MHD_Result on_body(struct http_request *r, const char *data, size_t *len) {
+    static const struct http_fault large = {413, "The body is larger than this address takes."};
     size_t n = *len;
 
     *len = 0;
+    r->touched = ev_now(r->http->loop);
     if (r->response) return MHD_YES; /* refused already, reading to keep the connection */
-    if (n > r->pub.body.max - r->body_seen) return refuse_body(r);
+    if (n > r->pub.body.max - r->body_seen) return refuse(r, &large);
     r->body_seen += n;
     if (!r->pub.body_ignored) buf_add(&r->pub.body, data, n);
     return MHD_YES;
@@ -197,9 +230,9 @@ enum MHD_Result http_request_step(void *http, struct MHD_Connection *connection,
                                   void **state) {
     struct http_request *r = *state;
 
-    (void)http, (void)connection, (void)url, (void)version;
-    if (!r) return MHD_NO; /* no request line was seen: cannot be */
-    if (r->phase == PHASE_NEW) return on_headers(r, method);
+    (void)http, (void)connection, (void)url;
+    if (!r || r->c->refused) return MHD_NO;
+    if (r->phase == PHASE_NEW) return on_headers(r, method, version);
     if (*len > 0) return on_body(r, data, len);
     if (r->phase != PHASE_BODY) return MHD_YES; /* still waiting */
     r->http->progress = true;
@@ -279,7 +312,8 @@ void http_request_respond(struct http_request *r, unsigned status, const char *c
     for (size_t i = 0; i < r->header_count; i++) {
         MHD_add_response_header(response, r->headers[i].name, r->headers[i].value);
     }
-    if (r->http->draining) MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    if (r->http->draining || r->pub.reserved)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     if (r->phase == PHASE_WAITING) {
         wait_is_over(r);
         queue(r);

@@ -26,13 +26,18 @@ static const struct {
     {403, "Forbidden"},
     {404, "Not Found"},
     {405, "Method Not Allowed"},
+    {408, "Request Timeout"},
     {409, "Conflict"},
     {412, "Precondition Failed"},
     {413, "Content Too Large"},
+    {414, "URI Too Long"},
     {415, "Unsupported Media Type"},
+    {417, "Expectation Failed"},
     {422, "Unprocessable Content"},
     {429, "Too Many Requests"},
+    {431, "Request Header Fields Too Large"},
     {500, "Internal Server Error"},
+    {501, "Not Implemented"},
     {503, "Service Unavailable"},
 };
 
@@ -42,10 +47,16 @@ const char *respond_status_words(unsigned status) {
     return "Error";
 }
 
+const struct respond_header respond_fixed_headers[] = {
+    {"X-Content-Type-Options", "nosniff"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+};
+const size_t respond_fixed_header_count = sizeof respond_fixed_headers / sizeof *respond_fixed_headers;
+
 void respond_security_headers(struct request *request) {
-    request_reply_header(request, "X-Content-Type-Options", "nosniff");
-    request_reply_header(request, "Referrer-Policy", "no-referrer");
-    request_reply_header(request, "Cross-Origin-Resource-Policy", "same-origin");
+    for (size_t i = 0; i < respond_fixed_header_count; i++)
+        request_reply_header(request, respond_fixed_headers[i].name, respond_fixed_headers[i].value);
 }
 
 static void send_fresh(struct request *request, unsigned status, const char *type, struct buf *body) {
@@ -78,7 +89,7 @@ void respond_empty(struct request *request, unsigned status) {
     send_fresh(request, status, NULL, NULL);
 }
 
-static void write_problem(struct buf *body, unsigned status, const char *member, const char *detail) {
+void respond_problem_text(struct buf *body, unsigned status, const char *member, const char *detail) {
     struct json_out json;
 
     json_begin(&json, body);
@@ -100,7 +111,7 @@ void respond_problem(struct request *request, unsigned status, const char *membe
     va_start(args, fmt);
     vsnprintf(detail, sizeof detail, fmt, args);
     va_end(args);
-    write_problem(&body, status, member, detail);
+    respond_problem_text(&body, status, member, detail);
     respond_problem_body(request, status, &body);
 }
 

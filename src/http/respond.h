@@ -14,6 +14,16 @@ enum { RESPOND_BODY_MAX = 4 * 1024 * 1024 }; /* of any JSON we write; the config
 /* Adds what every answer carries, whatever it is. The functions below do so themselves. */
 void respond_security_headers(struct request *request);
 
+/* The same as a list, for answers that are written past microhttpd. */
+struct respond_header {
+    const char *name, *value;
+};
+extern const struct respond_header respond_fixed_headers[];
+extern const size_t respond_fixed_header_count;
+
+/* The body of a problem, as in respond_problem. */
+void respond_problem_text(struct buf *body, unsigned status, const char *member, const char *detail);
+
 /* application/json, no-store; takes the buffer's bytes. */
 void respond_json(struct request *request, unsigned status, struct buf *body);
 

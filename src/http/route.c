@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/log.h"
+#include "http/cors.h"
 #include "http/fields.h"
 #include "http/gateway.h"
 #include "http/guard.h"
@@ -148,18 +149,35 @@ static void refuse_unknown(struct request *request) {
     }
 }
 
+/* Of what a full server keeps connections free for. */
+static bool for_operators(const char *path) {
+    static const char *const paths[] = {"/healthz", "/readyz", "/metrics"};
+
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (strcmp(path, paths[i]) == 0) return true;
+    return route_private(path);
+}
+
 size_t route_headers(struct request *request) {
     const struct route *route = gateway_covers(request) ? &original_route : route_find(request->uri.path);
 
     request->route = route;
     log_debug("%s %s from %s", request->method_name, request->uri.path, request->client_ip);
+    cors_headers(request);
+    if (request->reserved && !for_operators(request->uri.path)) {
+        request_reply_header(request, "Retry-After", "1");
+        respond_problem(request, 503, NULL, "The server has all the connections it may have.");
+        return IGNORED_BODY;
+    }
     if (!route) {
         refuse_unknown(request);
         return IGNORED_BODY;
     }
     request->body_ignored = route->media == MEDIA_ANY;
     if (route->guarded && !guard_check(request)) return route->body_max;
-    if (request->method == HTTP_OPTIONS && !(route->methods & HTTP_OPTIONS)) {
+    if (cors_preflight(request)) {
+        respond_empty(request, 204);
+    } else if (request->method == HTTP_OPTIONS && !(route->methods & HTTP_OPTIONS)) {
         answer_options(request, route->methods);
     } else if (!(methods_taken(route->methods) & request->method)) {
         refuse_method(request);

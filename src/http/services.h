@@ -7,6 +7,7 @@
 
 #include "config/config_store.h"
 #include "http/client_ip.h"
+#include "http/cors.h"
 #include "http/gateway.h"
 #include "limit/limiter.h"
 
@@ -51,6 +52,7 @@ struct services {
     const char *check_token; /* opens /check to callers from elsewhere; NULL: none set. Never logged */
     struct client_ip_settings clients;
     enum gateway gateway;
+    const struct cors_origins *cors;
     const char *static_dir; /* NULL: the embedded files */
     bool ratelimit_fields;  /* --ratelimit-fields draft-11 */
 };
