@@ -36,11 +36,20 @@ export class RedisServer {
   }
 
   async start() {
+    this.launch();
+    await this.ready();
+  }
+
+  // Starts it and does not wait until it serves.
+  launch() {
     this.#child = new Child('redis-server', [
       '--bind', '127.0.0.1', '--port', String(this.port), '--unixsocket', this.socket, '--dir', this.directory,
       '--save', '', '--appendonly', 'no', ...this.args,
     ]);
-    await until('PONG from Redis', () => this.#pings(), 10000, 5);
+  }
+
+  async ready(ms = 20000) {
+    await until('PONG from Redis', () => this.#pings(), ms, 5);
   }
 
   async #pings() {

@@ -10,6 +10,7 @@ import { RawConnection } from './raw.mjs';
 import { RedisServer } from './redis.mjs';
 import { Server } from './server.mjs';
 import { StubRedis } from './stub_redis.mjs';
+import { TcpProxy } from './tcp_proxy.mjs';
 import { within } from './time.mjs';
 
 export class World {
@@ -32,6 +33,13 @@ export class World {
     const stub = await StubRedis.start(answer);
     this.owns(() => stub.close());
     return stub;
+  }
+
+  // Something between a server and Redis that cuts replies.
+  async proxy(redis) {
+    const proxy = await TcpProxy.start(redis.port);
+    this.owns(() => proxy.close());
+    return proxy;
   }
 
   async server(options) {

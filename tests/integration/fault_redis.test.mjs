@@ -5,57 +5,12 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { REDUCED_TYPE, assertDecisionBody, bucket } from '../harness/decision.mjs';
+import { assertDecisionBody, bucket } from '../harness/decision.mjs';
 import { Load, admitted, burst, statuses } from '../harness/http.mjs';
+import { BACK, MARGIN, OUTAGE, TIMEOUT, answers, assertInTime, fromRedis, recovered } from '../harness/outage.mjs';
 import { scenario } from '../harness/scenario.mjs';
 import { preamble } from '../harness/stub_redis.mjs';
 import { Lateness, now, sleep, until } from '../harness/time.mjs';
-
-const TIMEOUT = 250;
-const MARGIN = 50; // of the contract: each request within --redis-timeout and 50 ms
-const BACK = 2000; // of the contract: from Redis again within 2 s
-
-// The documented answer while Redis is away.
-const OUTAGE = {
-  local(response) {
-    assert.ok([200, 429].includes(response.status), `status ${response.status}`);
-    assertDecisionBody(response, { source: 'local' });
-    assert.match(response.headers['x-ratelimit-remaining'], /^[0-9]+$/);
-  },
-  open(response) {
-    assert.equal(response.status, 200);
-    assert.equal(response.json.source, 'none');
-    assert.equal(response.json.allowed, true);
-    assert.match(response.headers['x-ratelimit-limit'], /^[0-9]+$/);
-    for (const name of ['x-ratelimit-remaining', 'x-ratelimit-reset', 'ratelimit', 'ratelimit-policy', 'retry-after']) {
-      assert.equal(response.headers[name], undefined, name);
-    }
-    assert.equal(typeof response.json.remaining === 'number', false, 'no made-up numbers');
-  },
-  closed(response) {
-    assert.equal(response.status, 503);
-    assert.match(response.headers['retry-after'], /^[1-9][0-9]*$/);
-    assert.equal(response.headers['content-type'].split(';')[0], 'application/problem+json');
-    assert.match(response.json.type, REDUCED_TYPE);
-    assert.equal(response.headers['x-ratelimit-remaining'], undefined);
-  },
-};
-
-const fromRedis = (response) => response.status !== 503 && response.json.source === 'redis';
-
-async function assertInTime(promises, lateness) {
-  const responses = await Promise.all(promises);
-  const bound = TIMEOUT + MARGIN + lateness.ms();
-  for (const { ms } of responses) assert.ok(ms <= bound, `answered after ${ms.toFixed(0)} ms, bound ${bound.toFixed(0)} ms`);
-  return responses;
-}
-
-// Every worker has a link of its own: eight connections at once reach all of them.
-const recovered = (server) => until('decisions from Redis on every worker', async () => {
-  const responses = await Promise.all(Array.from({ length: 8 }, () => server.hit('recovery', { cost: 0 })));
-  return responses.every(fromRedis);
-}, BACK, 50);
-const answers = (limits, mode) => ['--on-redis-error', mode, '--redis-timeout', String(TIMEOUT), ...(limits ?? [])];
 
 for (const mode of ['local', 'open', 'closed']) {
   scenario(`Redis killed and restarted under load, on_redis_error ${mode}`, async (world) => {
