@@ -15,13 +15,14 @@
 #include "base/log.h"
 #include "base/xmalloc.h"
 #include "config/config_script.h"
+#include "redis/redis_fault.h"
 #include "redis/redis_subscriber.h"
 
 #define POLL_SECONDS 0.5
 #define GONE_AFTER_MS "3000" /* without a sign of life for so long, an instance counts as gone */
 
 /* A document may have a megabyte, and nobody's request waits for it but the change's own. */
-enum { TIMEOUT_MS = 1000, ARGS_MAX = 10, NUMBER_MAX = 24, WORDS_MAX = 256 };
+enum { TIMEOUT_MS = 1000, ARGS_MAX = 10, NUMBER_MAX = 24, WORDS_MAX = REDIS_FAULT_WORDS };
 
 enum { REPLY_STATE, REPLY_VERSION, REPLY_NONCE, REPLY_FORGETS, REPLY_DOCUMENT, REPLY_COUNT };
 
@@ -38,7 +39,8 @@ struct config_redis {
     char instance[CONFIG_NONCE_LEN + 1];
     const struct config_redis_events *events;
     void *arg;
-    char complaint[WORDS_MAX]; /* Redis's last refusal: the same one is told once */
+    char complaint[WORDS_MAX], alive_complaint[WORDS_MAX],
+        forget_complaint[WORDS_MAX]; /* last refusals: the same one is told once */
     atomic_uint alive;
     atomic_uint_least64_t forgets;
     atomic_int_least64_t read_us;
@@ -103,10 +105,14 @@ static void eval(struct config_redis *redis, const struct args *args, redis_done
 
 /* --- replies --- */
 
-static void complain(struct config_redis *redis, const char *error) {
-    if (strcmp(redis->complaint, error) == 0) return;
-    snprintf(redis->complaint, sizeof redis->complaint, "%s", error);
-    if (*error) log_warn("Redis refuses what keeps the configuration together at %s: %s", redis->hash, error);
+/* `last`: what was told of such commands. That Redis is away, the workers' links tell. */
+static void complain(const struct config_redis *redis, char last[WORDS_MAX], const char *error) {
+    char words[WORDS_MAX] = "";
+    if (*error && redis_fault_of(error)->away) return;
+    if (*error) redis_fault_describe(error, words, sizeof words);
+    if (strcmp(last, words) == 0) return;
+    memcpy(last, words, sizeof words);
+    if (*words) log_warn("Redis refuses what keeps the configuration together at %s: %s", redis->hash, words);
 }
 
 static bool read_number(const struct redis_value *value, uint64_t *number) {
@@ -148,7 +154,7 @@ static void on_reply(void *arg, enum redis_status status, const struct redis_val
     struct config_seen seen = {.document = NULL};
     enum config_answer answer = CONFIG_FAILED;
     if (status == REDIS_ERROR)
-        complain(asking->redis, error);
+        complain(asking->redis, asking->redis->complaint, error);
     else if (status == REDIS_LATE || status == REDIS_LOST)
         answer = CONFIG_UNKNOWN;
     else if (status == REDIS_NOT_READY)
@@ -159,7 +165,7 @@ static void on_reply(void *arg, enum redis_status status, const struct redis_val
         answer = CONFIG_SEEN;
     else
         error = "Redis gave an answer that is none";
-    if (status == REDIS_OK) complain(asking->redis, "");
+    if (status == REDIS_OK) complain(asking->redis, asking->redis->complaint, "");
     asking->done(asking->arg, answer, answer == CONFIG_SEEN ? &seen : NULL, error);
     free(asking);
 }
@@ -203,7 +209,8 @@ static void on_alive(void *arg, enum redis_status status, const struct redis_val
                      const char *error) {
     struct config_redis *redis = arg;
     int64_t count;
-    if (status == REDIS_ERROR) complain(redis, error);
+    if (status == REDIS_ERROR) complain(redis, redis->alive_complaint, error);
+    if (status == REDIS_OK) complain(redis, redis->alive_complaint, "");
     if (status != REDIS_OK || !redis_value_int(value, &count) || count < 1) return;
     if (atomic_exchange(&redis->alive, (unsigned)count) != (unsigned)count)
         redis->events->counted(redis->arg, (unsigned)count);
@@ -223,8 +230,16 @@ static void ignore(void *arg, enum redis_status status, const struct redis_value
     (void)arg, (void)status, (void)value, (void)error;
 }
 
-static void command(struct config_redis *redis, const struct args *args) {
-    redis_link_command(redis->link, args->count, args->text, args->len, ignore, NULL);
+static void on_forgot(void *arg, enum redis_status status, const struct redis_value *value,
+                      const char *error) {
+    struct config_redis *redis = arg;
+    (void)value;
+    if (status == REDIS_ERROR) complain(redis, redis->forget_complaint, error);
+    if (status == REDIS_OK) complain(redis, redis->forget_complaint, "");
+}
+
+static void command(struct config_redis *redis, const struct args *args, redis_done *done) {
+    redis_link_command(redis->link, args->count, args->text, args->len, done, redis);
 }
 
 /* The others need not wait until they miss our sign of life. */
@@ -233,7 +248,7 @@ static void say_goodbye(struct config_redis *redis) {
     add(&leave, "ZREM");
     add(&leave, redis->instances);
     add(&leave, redis->instance);
-    command(redis, &leave);
+    command(redis, &leave, ignore);
     redis_link_flush(redis->link);
 }
 
@@ -243,11 +258,11 @@ void config_redis_forget(struct config_redis *redis) {
     add(&count, redis->hash);
     add(&count, "forgets");
     add(&count, "1");
-    command(redis, &count);
+    command(redis, &count, on_forgot);
     add(&tell, "PUBLISH");
     add(&tell, redis->hash);
     add(&tell, "forget");
-    command(redis, &tell);
+    command(redis, &tell, ignore);
 }
 
 /* --- when to look --- */

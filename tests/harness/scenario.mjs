@@ -16,9 +16,11 @@ import { within } from './time.mjs';
 export class World {
   #closers = [];
   servers = [];
+  #over = false;
 
   // `close` runs when the test is over.
   owns(close) {
+    if (this.#over) throw new Error('the test is over');
     this.#closers.push(close);
   }
 
@@ -43,7 +45,9 @@ export class World {
   }
 
   async server(options) {
+    if (this.#over) throw new Error('the test is over');
     const server = await Server.start(options);
+    if (this.#over) await server.kill(); // a lane that went on when another had failed
     this.servers.push(server);
     this.owns(() => server.close());
     return server;
@@ -69,6 +73,7 @@ export class World {
   }
 
   async close() {
+    this.#over = true;
     const errors = [];
     for (const close of this.#closers.splice(0).reverse()) {
       try {

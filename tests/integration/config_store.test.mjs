@@ -497,7 +497,7 @@ scenario('1,000 policies in one document; a change of one is quick', async (worl
 
 scenario('case RED-13: the permissions that the docs name are enough', async (world) => {
   const redis = await world.redis();
-  const line = readFileSync(join(repository, 'docs/api.md'), 'utf8').match(/^ACL SETUSER limiter on >PASSWORD (.*)$/m)[1];
+  const line = readFileSync(join(repository, 'docs/redis.md'), 'utf8').match(/^ACL SETUSER limiter on >PASSWORD (.*)$/m)[1];
   await redis.command('ACL', 'SETUSER', 'limiter', 'on', '>pw', ...line.split(' '));
   const options = { redis, args: ['--redis-user', 'limiter', '--on-redis-error', 'closed'], env: { REDIS_PASSWORD: 'pw' } };
   const [a, b] = [await world.server(options), await world.server(options)];

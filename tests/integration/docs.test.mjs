@@ -16,3 +16,13 @@ test('every option of --help stands in the README\'s table, and every option the
   assert.ok(offered.size > 10, 'options in --help');
   assert.deepEqual([...documented].sort(), [...offered].sort());
 });
+
+test('docs/redis.md tells every error of Redis that the program knows, with its outcome and its words', () => {
+  const source = readFileSync(`${repository}src/redis/redis_fault.c`, 'utf8');
+  const page = readFileSync(`${repository}docs/redis.md`, 'utf8');
+  const known = [...source.matchAll(/\{"([^"]+)", (true|false), "([^"]+)"\}/g)];
+  assert.ok(known.length > 15, `${known.length} errors`);
+  for (const [, code, away, meaning] of known) {
+    assert.ok(page.includes(`| \`${code}\` | ${away === 'true' ? 'away' : 'this one'} | ${meaning} |`), code);
+  }
+});
