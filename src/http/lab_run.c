@@ -325,14 +325,15 @@ static void predict(struct run *run) {
     }
 }
 
-/* The start is now. */
+/* The start is now. Redis's clock is taken to stand where it stood when it answered the look: a little
+ * behind, so that what is aimed behind an edge never comes before it. */
 static void set_start(struct run *run) {
     struct run_plan *plan = &run->start.plan;
     const struct run_look *look = run->look;
 
     run->started_us = clock_mono_us();
     run->redis_base_us =
-        look->answered ? look->first.now_us + run->started_us - look->asked_us : clock_wall_us();
+        look->answered ? look->first.now_us + run->started_us - look->answered_us : clock_wall_us();
     if (plan->order.scenario == RUN_WINDOW_EDGE) {
         const struct limit_state *limit = look->first.count ? &look->first.limits[0] : NULL;
         run_plan_aim(plan, run_plan_edge(run->start.policy, limit, run->redis_base_us));

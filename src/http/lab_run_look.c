@@ -43,6 +43,7 @@ static void on_decision(void *arg, const struct decision *decision) {
     struct looking *looking = arg;
 
     looking->look->first = *decision;
+    looking->look->answered_us = clock_mono_us();
     looking->look->answered = decision->source == SOURCE_REDIS && decision->now_us > 0;
     answered(looking);
 }
@@ -68,7 +69,6 @@ void run_look_begin(const struct services *services, const struct policy *policy
     look->whole = true;
     look->count = keys->count * LIMITS_MAX;
     look->states = xcalloc(look->count, sizeof *look->states);
-    look->asked_us = clock_mono_us();
     *looking = (struct looking){look, policy, looks + 2, done, arg};
     limiter_decide(services->limiter, policy, keys->text[0], keys->len[0], policy->cost, LIMITER_LOOK,
                    on_decision, looking);

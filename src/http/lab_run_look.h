@@ -8,10 +8,10 @@
 #include "limit/decision.h"
 
 struct run_look {
-    int64_t asked_us;      /* monotonic: when the first was asked for */
     struct decision first; /* that the first client would get */
-    bool answered;         /* by Redis: its clock is first.now_us */
-    bool whole;            /* the states below are all there is */
+    bool answered;         /* by Redis: its clock was first.now_us just before answered_us (monotonic) */
+    int64_t answered_us;
+    bool whole; /* the states below are all there is */
     size_t count;
     struct algorithm_state *states; /* [key][LIMITS_MAX] */
 };
