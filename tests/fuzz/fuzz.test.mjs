@@ -21,8 +21,8 @@ const jobs = Number(process.env.FUZZ_JOBS || 2);
 const INPUT_MAX = 4096;
 const env = {
   ...process.env,
-  // A Redis that announces an array of 2^31 elements makes hiredis ask for that much; it copes with a no.
-  ASAN_OPTIONS: 'allocator_may_return_null=1:detect_leaks=1',
+  // A Redis that announces an array of 2^31 elements makes hiredis ask for memory for all of them; it copes with a no.
+  ASAN_OPTIONS: 'allocator_may_return_null=1:max_allocation_size_mb=512:detect_leaks=1',
   UBSAN_OPTIONS: 'halt_on_error=1:print_stacktrace=1',
 };
 
@@ -44,14 +44,15 @@ assert.ok(targets.length > 0, 'there is something to fuzz');
 
 test('fuzzers', { concurrency: jobs }, async (t) => {
   await Promise.all(targets.map((target) => t.test(target, async (each) => {
-    const corpus = join(here, 'corpus', target.replace(/^fuzz_/, ''));
-    const files = readdirSync(corpus).map((name) => join(corpus, name));
+    const name = target.replace(/^fuzz_/, '');
+    const corpus = join(here, 'corpus', name);
+    const files = readdirSync(corpus).map((file) => join(corpus, file));
     assert.ok(files.length > 0, `${target} has a corpus`);
     await fuzz(target, files, 60_000);
 
     const scratch = mkdtempSync(join(tmpdir(), 'ratelimitd-fuzz-'));
     try {
-      const runs = await fuzz(target, [`-max_total_time=${seconds}`, scratch, corpus], seconds * 1000 + 60_000);
+      const runs = await fuzz(target, [`-max_total_time=${seconds}`, `-dict=${join(here, 'dict', name)}`, scratch, corpus], seconds * 1000 + 60_000);
       assert.ok(runs > 100, `${target} tried ${runs} inputs`);
       each.diagnostic(`${runs} inputs in ${seconds} s`);
     } finally {

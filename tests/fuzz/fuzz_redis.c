@@ -89,6 +89,12 @@ static void ask(struct redis_link *link, struct limiter *limiter) {
     redis_link_command(link, 2, command, lengths, on_done, NULL);
 }
 
+/* The link before may have begun to connect anew. */
+static void drop_strays(void) {
+    for (int fd = accept(listener, NULL, NULL); fd >= 0; fd = accept(listener, NULL, NULL))
+        close(fd);
+}
+
 static void greet(int fd) {
     char text[64];
     int len = snprintf(text, sizeof text, "$40\r\n%s\r\n", limiter_script.sha1);
@@ -114,6 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     bool greeted = input_byte(&rest) % 4 != 0;
     if (listener < 0) setup();
 
+    drop_strays();
     asked = answered = 0;
     struct redis_link *link = redis_link_new(loop, &settings, scripts, 1, on_changed, NULL);
     struct limiter *limiter = limiter_new(link, local, "rl:");
