@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -23,10 +24,13 @@ static int read_all(int fd, struct buf *text, struct err *err) {
     return 0;
 }
 
+/* It is read while the server serves, and must not wait for somebody to write into a pipe. */
 static int read_file(const char *path, struct buf *text, struct err *err) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat is;
     if (fd < 0) return err_set(err, "cannot be read: %s", strerror(errno));
-    int result = read_all(fd, text, err);
+    int result = fstat(fd, &is) == 0 && S_ISREG(is.st_mode) ? read_all(fd, text, err)
+                                                            : err_set(err, "must be a regular file");
     close(fd);
     return result;
 }

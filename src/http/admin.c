@@ -114,7 +114,7 @@ static bool read_if_match(struct request *request, uint64_t *if_match) {
                         "If-Match must be the ETag that was read, such as %s, or *.", etag);
     if (match == FIELD_MATCH_NO)
         respond_problem(request, 412, "If-Match",
-                        "Somebody else changed the settings: now version %" PRIu64 ".", version);
+                        "If-Match names none of the versions in force: now it is \"%" PRIu64 "\".", version);
     return match == FIELD_MATCH_YES || match == FIELD_MATCH_ANY;
 }
 
