@@ -109,7 +109,7 @@ $(GEN)/config_script.c: src/tools/embed_lua.sh $(GEN)/config_lua.list $(CONFIG_L
 	$(say)
 	$(Q)sh $< config/config_script.h config $(CONFIG_LUA) > $@
 
-$(GEN)/site_files.c: src/tools/embed_site.sh $(GEN)/static.list $(STATIC)
+$(GEN)/site_files.c: src/tools/embed_site.sh src/tools/squeeze_js.awk $(GEN)/static.list $(STATIC)
 	$(say)
 	$(Q)sh $< $(STATIC) > $@
 
@@ -194,12 +194,6 @@ fuzz: ## fuzz every parser, one after the other (FUZZ_SECONDS=30 each, ONLY=patt
 	@$(INSTALL_DEPS) build test
 	@$(MAKE) fuzzers
 	@FUZZ_SECONDS='$(FUZZ_SECONDS)' FUZZ_JOBS=1 FUZZ_ONLY='$(ONLY)' node --test-reporter=spec tests/fuzz/fuzz.test.mjs
-
-.PHONY: soak
-soak: ## mixed traffic and faults for SOAK_SECONDS (600), then throughput over two minutes
-	@$(INSTALL_DEPS) build test
-	@$(MAKE) all
-	@RATELIMITD_BIN='$(abspath $(BIN))' node --test-reporter=spec tests/soak/soak.mjs
 
 .PHONY: lint
 lint: ## warnings of gcc and clang, format, static analysis, layers, lengths

@@ -1,5 +1,7 @@
 #!/bin/sh
-# Writes C source that holds the given files of the page: their path, content type and bytes.
+# Writes C source that holds the given files of the page: their path, content type and bytes. Comments, indentation and
+# spaces that say nothing stay behind: the page is a quarter smaller without. So a text in CSS may not hold a colon, comma
+# or semicolon with a space; for JavaScript see squeeze_js.awk.
 set -eu
 
 type_of() {
@@ -17,13 +19,32 @@ type_of() {
     esac
 }
 
+here=$(dirname "$0")
+
+text_of() {
+    case $1 in
+    *.js) awk -f "$here/squeeze_js.awk" "$1" ;;
+    *.css)
+        awk '{ sub(/^[ \t]+/, "") }
+             /^\/\*/ { inside = 1 }
+             !inside && length {
+                 sub(/ \/\* [^*]*\*\/$/, ""); gsub(/: /, ":"); gsub(/, /, ","); gsub(/ \{/, "{"); gsub(/\{ /, "{"); gsub(/; \}/, "}"); gsub(/; /, ";")
+                 printf "%s", $0
+             }
+             /\*\/$/ { inside = 0 }' "$1"
+        ;;
+    *.html) sed 's/^ *//' "$1" ;;
+    *) cat "$1" ;;
+    esac
+}
+
 printf '%s\n' '#include "http/site.h"' ''
 number=0
 for file in "$@"; do
     type_of "$file" >/dev/null
     # The last 0 keeps an empty file valid C and is not counted.
     printf 'static const unsigned char file_%d[] = {\n' "$number"
-    od -An -v -tx1 "$file" | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g'
+    text_of "$file" | od -An -v -tx1 | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g'
     printf '0};\n'
     number=$((number + 1))
 done
