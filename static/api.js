@@ -2,6 +2,7 @@
    The admin token lives in a variable here; it is never stored, shown or put into an address. */
 
 const TIMEOUT_MS = 10000;
+const GONE = "The demo server isn't answering.";
 
 let token = '';
 
@@ -10,8 +11,6 @@ export function setToken(value) {
 }
 
 export const hasToken = () => token !== '';
-
-export const apiUrl = () => new URL('/api', location.origin).href;
 
 function parse(text) {
   try {
@@ -37,7 +36,7 @@ async function exchange(path, options = {}) {
   } catch (error) {
     answer.problem = error.name === 'TimeoutError'
       ? `No answer within ${TIMEOUT_MS / 1000} s.`
-      : "The demo server isn't answering.";
+      : GONE;
   }
   answer.arrived = performance.now();
   answer.took = answer.arrived - sent;
@@ -76,10 +75,21 @@ function verdict(answer) {
   };
 }
 
-/* One real request to the limited resource. */
-export const sendOne = () => exchange('/api');
+/* Where a request of `client` under a policy goes: the policy's own path, or /check where it has none. */
+export function apiPath({ policy, client }, values) {
+  const path = values?.paths?.[0] ?? (values || policy === 'default' ? null : `/api/${policy}`);
+  if (policy === 'default') return `${path ?? '/api'}?user=${client}`;
+  return path ? `${path}?user=${client}` : `/check?${new URLSearchParams({ policy, key: `user:${client}` })}`;
+}
 
-/* What the bucket of `key` holds now, without taking from it. Only some callers may ask: others get 403. */
+export const apiUrl = (target, values) => new URL(apiPath(target, values), location.origin).href;
+
+/* One real request to the limited resource. */
+export async function sendOne(target, values) {
+  return Object.assign(await exchange(apiPath(target, values)), target);
+}
+
+/* What `key` has left, without taking from it. Only some callers may ask: others get 403. */
 export function peek(policy, key) {
   const query = new URLSearchParams({ policy, key, cost: '0' });
   return exchange(`/check?${query}`);
@@ -100,4 +110,53 @@ export async function changePolicy(name, change, version) {
   const headers = { 'Content-Type': 'application/json' };
   if (version !== null) headers['If-Match'] = `"${version}"`;
   return verdict(await admin(policyPath(name), { method: 'PATCH', headers, body: JSON.stringify(change) }));
+}
+
+export async function readConfig() {
+  return verdict(await admin('/admin/config'));
+}
+
+/* What Redis holds of a client, and forgetting him. */
+export async function readKey(policy, key, options) {
+  return verdict(await admin(`/admin/keys?${new URLSearchParams({ policy, key })}`, options));
+}
+
+export const forgetKey = (policy, key) => readKey(policy, key, { method: 'DELETE' });
+
+/* A peek with the algorithm's own values. */
+export async function labState(policy, user) {
+  const answer = await admin(`/lab/state?${new URLSearchParams({ policy, user })}`);
+  return { ...verdict(answer), sent: answer.sent, arrived: answer.arrived };
+}
+
+/* An answer that is read while it comes: `line(text)` gets each line. Resolves when it is over, with the verdict. */
+export async function readLines(path, { signal, line, opened = () => {}, ...options }) {
+  const headers = { ...options.headers };
+  if (token) headers.Authorization = `Bearer ${token}`;
+  try {
+    const response = await fetch(path, { cache: 'no-store', signal, ...options, headers });
+    if (!response.ok) {
+      const body = await response.text();
+      return verdict({ status: response.status, statusText: response.statusText, headers: response.headers, json: parse(body), problem: '' });
+    }
+    opened();
+    await eachLine(response.body.getReader(), line);
+    return { ok: true, kind: '', status: response.status, reason: '' };
+  } catch (error) {
+    const stopped = signal?.aborted;
+    return { ok: false, kind: stopped ? 'stopped' : 'gone', status: 0, reason: stopped ? '' : GONE };
+  }
+}
+
+async function eachLine(reader, line) {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    const lines = (rest + decoder.decode(value, { stream: true })).split('\n');
+    rest = lines.pop();
+    lines.forEach(line);
+  }
+  if (rest) line(rest);
 }

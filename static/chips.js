@@ -1,6 +1,8 @@
 /* The chips of the top bar: Redis, version of the settings, admin access. */
 
+import { hasToken } from './api.js';
 import { part, setAttr, showLine, setText } from './dom.js';
+import { milliseconds, number } from './format.js';
 
 const REDIS = {
   unknown: ['Redis: not asked yet', 'quiet'],
@@ -10,14 +12,20 @@ const REDIS = {
   closed: ['Redis: away, refusing', 'bad'],
 };
 
+const LIVE = { off: '', on: 'Live', lost: 'Live updates lost; checking every 2 s.' };
+
 export function mountChips(el, store) {
-  store.on('link', ({ server, redis }) => {
-    const [text, tone] = server === 'gone' ? ['Server: not answering', 'bad'] : REDIS[redis];
+  store.on('link', ({ server, redis, waiting, latency }) => {
+    let [text, tone] = server === 'gone' ? ['Server: not answering', 'bad'] : REDIS[redis];
+    if (redis === 'up' && waiting > 0) [text, tone] = [`Redis is slow: no answer for ${waiting.toFixed(1)} s.`, 'bad'];
+    else if (redis === 'up' && latency) text += ` ${milliseconds(latency * 1000)}`;
     setText(part(el, 'redis-text'), text);
     setAttr(part(el, 'redis'), 'data-tone', tone);
   });
-  store.on('settings', ({ phase, version }) => {
+  store.on('settings', ({ phase, version, status }) => {
     showLine(part(el, 'version'), version ? `Settings v${version}` : '');
-    showLine(part(el, 'admin'), phase === 'locked' ? 'Admin locked' : '');
+    showLine(part(el, 'admin'), phase === 'locked' ? 'Admin locked' : status === 200 && hasToken() ? 'Admin unlocked' : '');
   });
+  store.on('live', (live) => showLine(part(el, 'live'), LIVE[live]));
+  store.on('run', (run) => showLine(part(el, 'running'), run.running ? `${run.label}: ${number(run.done)} of ${number(run.count)}` : ''));
 }

@@ -1,4 +1,4 @@
-/* The last request as a curl command, safe to paste into a shell. Pure but for copying. */
+/* A request as a curl command, safe to paste into a shell. Pure but for copying. */
 
 /* Quotes a word for POSIX shells where it needs quoting. */
 export function shellWord(text) {

@@ -42,12 +42,13 @@ export function readingOf(answer) {
   return {
     sent: answer.sent,
     at: answer.arrived,
+    client: answer.client ?? '',
     limit: json.limit,
     remaining: json.remaining,
     resetAfter: finite(json.reset_after) ?? 0,
     window: window ? Number(window[1]) : null,
     source: String(json.source ?? ''),
-    policy: String(json.policy ?? ''),
+    policy: answer.policy ?? String(json.policy ?? ''),
     algorithm: String(json.algorithm ?? ''),
     key: String(json.key ?? ''),
   };
@@ -58,7 +59,12 @@ export function decisionOf(answer) {
   const json = answer.json ?? {};
   return {
     outcome,
-    at: answer.wallClock,
+    at: answer.wallClock.getTime(),
+    client: answer.client ?? '',
+    policy: answer.policy ?? String(json.policy ?? ''),
+    remaining: finite(json.remaining),
+    wait: outcome === 'denied' ? finite(json.retry_after) : null,
+    via: 'browser',
     status: answer.status,
     statusText: answer.statusText,
     headers: answer.headers,
@@ -67,9 +73,7 @@ export function decisionOf(answer) {
     took: answer.took,
     cost: finite(json.cost),
     delayed: finite(json.delayed) ?? 0,
-    retryAfter: outcome === 'denied' ? finite(json.retry_after) : null,
     shadow: json.shadow_denied === true,
-    source: String(json.source ?? ''),
     reading: outcome === 'error' ? null : readingOf(answer),
     redis: redisOf(answer),
     reached: answer.status !== 0,

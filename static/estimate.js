@@ -1,14 +1,16 @@
-/* What a bucket holds some time after a reading, by the arithmetic of the token bucket. Pure.
+/* What is left some time after a reading, by the arithmetic of what comes back at a steady rate. Pure.
    A lower bound where the reading leaves the fraction of a token open; other traffic is unknown to it. */
 
-/* Rate in tokens per interval, and the interval in seconds; from the settings if they may be read, else from the
-   RateLimit-Policy header (q units in w seconds). */
+/* Units that come back each interval, and its length in seconds: from the settings if they may be read, else from the
+   RateLimit-Policy header (q units in w seconds). Null where that alone does not tell: the sliding windows. */
 export function refillOf(reading, values) {
-  if (values && values.refill_rate > 0 && values.refill_interval > 0) {
-    return { rate: values.refill_rate, interval: values.refill_interval };
-  }
-  if (reading.window) return { rate: 1, interval: reading.window / reading.limit };
-  return null;
+  const { algorithm, limit, window } = reading;
+  const known = values && values.algorithm === algorithm ? values : {};
+  if (algorithm.startsWith('sliding')) return null;
+  if (algorithm === 'fixed_window') return { rate: limit, interval: known.window ?? window ?? 1 };
+  if (known.leak_rate) return { rate: 1, interval: 1 / known.leak_rate };
+  if (known.refill_rate) return { rate: known.refill_rate, interval: known.refill_interval };
+  return window ? { rate: 1, interval: window / limit } : null;
 }
 
 /* { tokens, estimated, nextIn, fullIn, progress }: seconds; null where nothing can be said. `progress` is how far the

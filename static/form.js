@@ -1,15 +1,17 @@
 /* The Limiter panel's form: made from GET /algorithms and the live policy, applied by PATCH. It reports a change only when
    the server confirmed it, and on any refusal gives the server's reason beside the values still in force. */
 
-import { part, setAttr, setText, showLine } from './dom.js';
+import { PRESETS } from './algorithms.js';
+import { make, part, setAttr, setText, showLine } from './dom.js';
 import { makeField, valueOf } from './field.js';
-import { number } from './format.js';
+import { clock, number } from './format.js';
 import { applySettings } from './settings.js';
 
-export function mountForm(el, store, announce) {
+/* `ask()` asks Redis for the client's state, so that a change is seen to keep it. `wanted`: values from a link, to be applied by hand. */
+export function mountForm(el, store, announce, { ask, wanted }) {
   const form = part(el, 'settings');
   let fields = [];
-  let base = null; // what the fields were filled from: { algorithm, version, values }
+  let base = null; // what the fields were filled from: { policy, algorithm, version, values }
   let busy = false;
 
   const edited = () => fields.filter((field) => valueOf(field.text()) !== base.values[field.param.name]);
@@ -22,8 +24,8 @@ export function mountForm(el, store, announce) {
   }
 
   function fill() {
-    const { algorithm, version, values } = store.settings;
-    base = { algorithm, version, values };
+    const { algorithm, version, values, policy } = store.settings;
+    base = { algorithm, version, values, policy };
     fields.forEach((field) => field.set(values[field.param.name]));
     refresh();
   }
@@ -32,18 +34,35 @@ export function mountForm(el, store, announce) {
     fields = algorithm.parameters.map((param) => makeField(param, refresh));
     part(form, 'fields').replaceChildren(...fields.map((field) => field.el));
     setText(part(form, 'carry'), `A change keeps what clients have, cut to the new ${fields[0].param.title.toLowerCase()}.`);
+    part(form, 'presets').replaceChildren(...(algorithm.name === 'token_bucket' ? PRESETS.map(makePreset) : []));
+  }
+
+  function makePreset(values) {
+    const button = make('button', 'button small', Object.values(values).map((value) => number(value)).join(' / '));
+    button.type = 'button';
+    button.addEventListener('click', () => setAll(values));
+    return button;
+  }
+
+  function setAll(values) {
+    for (const field of fields) if (values[field.param.name] !== undefined) field.set(values[field.param.name]);
+    refresh();
   }
 
   function draw(settings) {
     const { algorithm, values } = settings;
     showLine(part(el, 'summary'), summaryOf(settings));
+    setText(part(el, 'changed'), changedText(settings));
     form.hidden = !algorithm;
     part(form, 'fieldset').disabled = settings.phase === 'locked';
+    if (base && base.policy !== settings.policy) hide(el);
     if (!algorithm) return;
-    const fresh = !base || base.algorithm !== algorithm;
+    const fresh = !base || base.algorithm !== algorithm || base.policy !== settings.policy;
     if (fresh) rebuild(algorithm);
     fields.forEach((field) => field.live(values[field.param.name]));
     if (fresh || edited().length === 0) fill();
+    if (wanted) setAll(wanted);
+    wanted = null;
     refresh();
   }
 
@@ -56,6 +75,7 @@ export function mountForm(el, store, announce) {
     const { answer, live } = await applySettings(store, Object.fromEntries(changes.map(([p, , to]) => [p.name, to])), version);
     busy = false;
     if (answer.ok && live.ok) fill();
+    if (answer.ok) ask();
     refresh();
     const report = answer.ok ? applied(changes, answer, live) : refused(answer, live, store.settings);
     show(el, report);
@@ -88,6 +108,11 @@ function summaryOf({ phase, algorithm, values, reason }) {
   if (phase === 'locked') return '';
   if (phase === 'ready') return `The settings of this policy (${values.algorithm ?? 'several limits'}) can't be changed on this page.`;
   return `The settings can't be shown. ${reason}`;
+}
+
+function changedText({ version, changedAt }) {
+  if (!version) return '';
+  return changedAt ? `v${version}, changed ${clock(changedAt).slice(0, 8)}` : `v${version}, unchanged since you came`;
 }
 
 const named = (param, value) => `${param.title.toLowerCase()} ${number(value)}`;

@@ -26,9 +26,10 @@ export function ago(s) {
   return `${Math.floor(s / 60)} min ago`;
 }
 
-export const milliseconds = (ms) => `${ms < 100 ? ms.toFixed(1) : Math.round(ms)} ms`;
+export const milliseconds = (ms) => (ms < 1000 ? `${ms < 100 ? ms.toFixed(1) : Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
 
-export function clock(date) {
+export function clock(time) {
+  const date = new Date(time);
   const two = (n) => String(n).padStart(2, '0');
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 }

@@ -1,29 +1,78 @@
-/* The Decisions panel: tallies and the newest decisions in 40 rows that are made once and reused. */
+/* The Decisions panel: tallies, and the newest decisions in 40 rows that are made once and reused. It waits while somebody
+   looks at it. */
 
+import { saveCsv } from './csv.js';
 import { make, part, setAttr, setText, showLine } from './dom.js';
 import { OUTCOMES } from './decision.js';
-import { clock, milliseconds, number, plural, seconds } from './format.js';
+import { clock, milliseconds, number, seconds } from './format.js';
+import { drawn } from './frame.js';
+import { RING } from './state.js';
 
 const ROWS = 40;
-const COLUMNS = ['num', 'c-time', 'c-outcome', 'num c-status', 'num', 'num', 'num c-took'];
+const COLUMNS = ['num', 'c-time', 'c-client', 'c-outcome', 'num', 'num', 'num c-took'];
 
-export function mountLog(el, store) {
+const FILTERS = {
+  all: () => true,
+  denied: (decision) => decision.outcome === 'denied',
+  error: (decision) => decision.outcome === 'error',
+  client: (decision, store) => decision.client === store.target.client,
+};
+
+/* `open(decision)` shows one in the Inspector. Returns { nextFilter }. */
+export function mountLog(el, store, open) {
   const rows = Array.from({ length: ROWS }, makeRow);
-  part(el, 'rows').append(...rows);
-  let due = 0;
+  const body = part(el, 'rows');
+  const filter = el.querySelector('#filter');
+  const pause = part(el, 'pause');
+  const scroll = part(el, 'scroll');
+  let shown = [];
+  let heldAt = null; // the total when it was paused
+  body.append(...rows);
+
+  const held = () => pause.getAttribute('aria-pressed') === 'true' || scroll.matches(':hover, :focus-within');
+  const markTally = drawn(() => drawTally(el, store.counts));
+  const mark = drawn(draw, 200);
 
   function draw() {
-    due = 0;
-    drawTally(el, store.counts);
-    const decisions = store.newest(ROWS);
-    rows.forEach((row, i) => fillRow(row, decisions[i]));
-    part(el, 'empty').hidden = decisions.length > 0;
+    heldAt = held() ? heldAt ?? store.total : null;
+    const fresh = heldAt === null ? 0 : store.total - heldAt;
+    showLine(part(el, 'paused'), heldAt === null ? '' : `Paused, ${number(fresh)} new.`);
+    shown = store.newest(ROWS, (decision) => FILTERS[filter.value](decision, store), heldAt ?? undefined);
+    rows.forEach((row, i) => fillRow(row, shown[i]));
+    part(el, 'empty').hidden = store.total > 0;
   }
 
-  store.on('decision', () => {
-    due = due || requestAnimationFrame(draw);
+  const at = (target) => rows.indexOf(target.closest('tr'));
+  scroll.addEventListener('keydown', (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const now = at(event.target);
+    if (step && shown.length) {
+      event.preventDefault();
+      rows[Math.min(shown.length - 1, Math.max(0, now + step))].focus();
+    } else if (event.key === 'Enter' && shown[now]) open(shown[now], true);
   });
-  store.on('run', (run) => showLine(part(el, 'run'), runText(run)));
+  body.addEventListener('click', (event) => {
+    if (shown[at(event.target)]) open(shown[at(event.target)], false);
+  });
+  for (const kind of ['focusin', 'focusout', 'pointerenter', 'pointerleave']) scroll.addEventListener(kind, () => setTimeout(mark));
+  pause.addEventListener('click', () => {
+    setAttr(pause, 'aria-pressed', String(pause.getAttribute('aria-pressed') !== 'true'));
+    mark();
+  });
+  filter.addEventListener('change', mark);
+  part(el, 'csv').addEventListener('click', () => saveCsv(store.newest(RING)));
+  store.on('decisions', () => {
+    markTally();
+    mark();
+  });
+  store.on('target', mark);
+  return {
+    nextFilter() {
+      filter.selectedIndex = (filter.selectedIndex + 1) % filter.options.length;
+      mark();
+      return filter.selectedOptions[0].textContent;
+    },
+  };
 }
 
 function drawTally(el, counts) {
@@ -35,6 +84,7 @@ function drawTally(el, counts) {
 function makeRow() {
   const row = make('tr');
   row.hidden = true;
+  row.tabIndex = -1;
   row.append(...COLUMNS.map((name) => make('td', name)));
   return row;
 }
@@ -43,23 +93,16 @@ function fillRow(row, decision) {
   row.hidden = !decision;
   if (!decision) return;
   const { glyph, word } = OUTCOMES[decision.outcome];
-  const { reading } = decision;
+  const held = decision.outcome === 'delayed' && decision.delayed ? ` ${seconds(decision.delayed)}` : '';
   const texts = [
     number(decision.number),
     clock(decision.at),
-    `${glyph} ${word}`,
-    decision.status ? String(decision.status) : '–',
-    reading ? number(reading.remaining) : '–',
-    decision.retryAfter === null ? '–' : seconds(decision.retryAfter),
-    milliseconds(decision.took),
+    decision.client || '–',
+    `${glyph} ${word}${held}`,
+    decision.remaining === null ? '–' : number(decision.remaining),
+    decision.wait === null ? '–' : seconds(decision.wait),
+    decision.took === null ? '–' : milliseconds(decision.took),
   ];
   texts.forEach((text, i) => setText(row.cells[i], text));
   setAttr(row, 'data-outcome', decision.outcome);
-}
-
-export function runText(run) {
-  if (run.running) return `Burst: ${number(run.done)} of ${number(run.count)}.`;
-  const errors = `errors ${number(run.error)}`;
-  return `Sent ${plural(run.count, 'request')} from this browser in ${run.seconds.toFixed(2)} s. `
-    + `Allowed ${number(run.allowed + run.delayed)}, denied ${number(run.denied)}, ${errors}.`;
 }

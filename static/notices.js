@@ -2,6 +2,7 @@
 
 import { part, setAttr, setText } from './dom.js';
 import { OUTCOMES } from './decision.js';
+import { unitOf } from './algorithms.js';
 import { number, plural } from './format.js';
 
 const STATUS_EVERY_MS = 2000;
@@ -33,8 +34,8 @@ export function mountStatus(el, store) {
     if (!timer) timer = setTimeout(flush, Math.max(150, saidAt + STATUS_EVERY_MS - performance.now()));
   }
 
-  store.on('decision', (decision) => {
-    since.push(decision.outcome);
+  store.on('answer', ({ outcome }) => {
+    since.push(outcome);
     soon();
   });
   return (text) => {
@@ -45,7 +46,7 @@ export function mountStatus(el, store) {
 
 function summary(outcomes, reading) {
   if (outcomes.length === 0) return '';
-  const left = reading ? ` ${number(reading.remaining)} of ${plural(reading.limit, 'token')} left.` : '';
+  const left = reading ? ` ${number(reading.remaining)} of ${plural(reading.limit, unitOf(reading.algorithm))} left.` : '';
   if (outcomes.length === 1) return `${OUTCOMES[outcomes[0]].word}.${left}`;
   const count = (name) => outcomes.filter((outcome) => outcome === name).length;
   const allowed = count('allowed') + count('delayed');
@@ -75,4 +76,22 @@ export function mountAlert(el, action, store, again) {
   }
 
   part(action, 'again').addEventListener('click', again);
+}
+
+/* A line for what is worth reading once: a link opened, a tab that was hidden. */
+export function mountNote(el, store) {
+  let timer = 0;
+  function note(text) {
+    clearTimeout(timer);
+    setText(el, text);
+    setAttr(el, 'data-tone', text ? 'note' : 'none');
+    timer = setTimeout(note, 20000, '');
+  }
+
+  let drawn = true;
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) drawn = !store.run?.running;
+    else if (!drawn) note('This tab was hidden, so drawing paused. Counts are complete.');
+  });
+  return note;
 }

@@ -1,29 +1,34 @@
-/* Sends from this browser, one request or a burst, and hands each decision to the store. Draws nothing. */
+/* Sends from this browser, one request or a few, and hands each answer to the store. Draws nothing. */
 
 import { sendOne } from './api.js';
 import { decisionOf } from './decision.js';
 
-export const BURST_MAX = 20;
+export const BROWSER_MAX = 20;
 
 export async function sendSingle(store) {
-  const decision = decisionOf(await sendOne());
-  store.addDecision(decision);
+  const decision = decisionOf(await sendOne(store.target, store.settings.values));
+  store.addAnswer(decision);
   return decision;
 }
 
-/* Starts all `count` at once; the browser itself opens about six connections and queues the rest. One burst at a time. */
-export async function sendBurst(store, count) {
-  if (store.run && store.run.running) return;
+const later = (ms, signal) => new Promise((resolve) => {
+  const timer = setTimeout(resolve, ms);
+  signal.addEventListener('abort', () => {
+    clearTimeout(timer);
+    resolve();
+  }, { once: true });
+});
+
+/* Sends `run.count` requests, all at once (the browser opens about six connections and queues the rest) or `rate` a second. */
+export async function sendSeveral(store, run, rate, signal) {
   const began = performance.now();
-  const run = { count, done: 0, allowed: 0, denied: 0, delayed: 0, error: 0, seconds: 0, running: true };
-  store.setRun(run);
-  await Promise.all(Array.from({ length: count }, async () => {
+  await Promise.all(Array.from({ length: run.count }, async (_, i) => {
+    if (rate) await later((i * 1000) / rate, signal);
+    if (signal.aborted) return;
     const decision = await sendSingle(store);
     run.done += 1;
     run[decision.outcome] += 1;
     store.setRun(run);
   }));
-  run.running = false;
   run.seconds = (performance.now() - began) / 1000;
-  store.setRun(run);
 }

@@ -1,8 +1,7 @@
 /* Loads the live settings and changes them: the talk between form and server. What it knows goes into the store;
    a change counts as applied only on a 2xx answer. */
 
-import { algorithms, changePolicy, peek, readPolicy } from './api.js';
-import { readingOf } from './decision.js';
+import { algorithms, changePolicy, readPolicy } from './api.js';
 
 const RELOAD_EVERY_MS = 2000;
 
@@ -20,14 +19,20 @@ async function algorithmOf(values) {
 /* Reads the settings in force. On failure what was known stays, and `phase` says what is wrong:
    loading, ready, locked, gone, unavailable or refused. */
 export async function loadSettings(store) {
-  const answer = await readPolicy(store.settings.policy);
+  const { policy } = store.target;
+  const answer = await readPolicy(policy);
+  if (policy !== store.target.policy) return answer; // another was chosen meanwhile
   store.setLink({ server: answer.kind === 'gone' ? 'gone' : 'up' });
   if (!answer.ok) {
     store.setSettings({ phase: answer.kind, reason: answer.reason, status: answer.status });
     return answer;
   }
   const { algorithm = null, reason = '' } = await algorithmOf(answer.json);
+  if (policy !== store.target.policy) return answer;
+  const { version } = store.settings;
+  if (version !== null && version !== answer.version) store.series.mark(`v${answer.version}`);
   store.setSettings({
+    changedAt: version !== null && version !== answer.version ? Date.now() : store.settings.changedAt,
     phase: reason ? 'refused' : 'ready',
     reason,
     status: answer.status,
@@ -40,19 +45,8 @@ export async function loadSettings(store) {
 
 /* Sends a change, then reads back what is in force, whatever the answer was. Returns { answer, live }. */
 export async function applySettings(store, change, version) {
-  const answer = await changePolicy(store.settings.policy, change, version);
-  const live = await loadSettings(store);
-  if (answer.ok) await refreshReading(store);
-  return { answer, live };
-}
-
-/* Asks Redis for the bucket without taking from it, so that a change is seen to keep the tokens. True if it could. */
-export async function refreshReading(store) {
-  if (!store.reading) return false;
-  const answer = await peek(store.reading.policy, store.reading.key);
-  const reading = answer.status === 200 ? readingOf(answer) : null;
-  if (reading) store.setReading(reading);
-  return reading !== null;
+  const answer = await changePolicy(store.target.policy, change, version);
+  return { answer, live: await loadSettings(store) };
 }
 
 /* Notices changes made elsewhere: an answer under another limit, or a tab that was hidden for a while. */
@@ -68,12 +62,14 @@ export function followSettings(store) {
     }, loadedAt + RELOAD_EVERY_MS - performance.now());
   }
 
+  store.on('target', (target, other) => { if (other) loadSettings(store); });
   store.on('settings', () => { loadedAt = performance.now(); });
   store.on('reading', (reading) => {
     const { phase, algorithm, values } = store.settings;
-    if (phase === 'ready' && algorithm && reading.limit !== values[algorithm.parameters[0].name]) reload();
+    if (phase === 'ready' && algorithm && reading.algorithm === values.algorithm && reading.limit !== values[algorithm.parameters[0].name]) reload();
   });
   document.addEventListener('visibilitychange', () => {
     if (!document.hidden) reload();
   });
+  return () => loadSettings(store);
 }

@@ -28,9 +28,11 @@ let theme = read();
 function apply() {
   if (theme === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
+  document.dispatchEvent(new Event('themechange'));
 }
 
 apply();
+darkSystem.addEventListener('change', apply);
 
 /* The first press always changes what is seen: away from the system's choice, then its explicit twin, then the system. */
 function next() {

@@ -6,7 +6,7 @@ import { bucket } from '../harness/decision.mjs';
 import { scenario } from '../harness/scenario.mjs';
 import { now, sleep } from '../harness/time.mjs';
 import {
-  answered, assertAccessible, assertNoSidewaysScroll, openPage, part, reads, screenshot, settled, tally, textOf,
+  answered, assertAccessible, assertNoSidewaysScroll, browserBurst, openPage, part, reads, screenshot, settled, tally, textOf,
 } from './browser.mjs';
 
 const CALM = bucket(10, 1, 100);
@@ -19,9 +19,8 @@ for (const colorScheme of ['light', 'dark']) {
     assert.equal(background, colorScheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(18, 22, 28)');
     await assertAccessible(page, 'empty');
     await page.keyboard.press('b');
-    await answered(page, 15);
-    await page.locator('#wire summary').click();
-    await page.fill('#set-refill_rate', '0.5');
+    await answered(page, 30);
+      await page.fill('#set-refill_rate', '0.5');
     await page.fill('#set-refill_interval', '31536000');
     await part(page, 'limiter', 'apply').click();
     await reads(page, 'limiter', 'outcome-text', /Not applied/);
@@ -51,7 +50,7 @@ scenario('keys: send, burst, theme, list; quiet in fields, with modifiers, and w
   await page.keyboard.press('s');
   await answered(page, 1);
   await page.keyboard.press('b');
-  await answered(page, 16);
+  await answered(page, 31);
 
   const dark = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const before = await dark();
@@ -104,7 +103,8 @@ async function tour(page) {
       if (el === document.body) return null;
       const { outlineStyle, outlineWidth } = getComputedStyle(el);
       const ring = outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2;
-      const words = el.labels?.[0]?.textContent ?? el.getAttribute('aria-label') ?? el.textContent.trim().replace(/\s+/g, ' ');
+      const own = el.getAttribute('role') === 'tabpanel' ? document.getElementById(el.getAttribute('aria-labelledby')).textContent : null;
+      const words = (own ?? el.getAttribute('aria-label') ?? el.labels?.[0]?.textContent ?? el.textContent).trim().replace(/\s+/g, ' ');
       return ring ? words : `${words} (no focus ring)`;
     });
     if (name === null || name === names[0]) break;
@@ -119,14 +119,19 @@ scenario('the whole page by keyboard', async (world) => {
   await page.keyboard.press('s');
   await answered(page, 1);
   assert.deepEqual(await tour(page), [
-    'Skip to the controls', 'Theme: system', 'Shortcuts ?', 'Send one S', 'Requests in a burst', 'Send burst B',
-    'Decisions, newest first', 'Capacity', 'Refill rate', 'Refill interval', 'Copy the curl command', 'Body',
+    'Skip to the controls', 'Share', 'Theme: system', 'Shortcuts ?', 'Client', 'Send one S', 'Burst', 'Fire B', 'Rate', 'Start R',
+    'Send from this browser', 'Run Burst', '80 % Steady rate', '100 % Steady rate', '150 % Steady rate', 'Run Window edge',
+    'Run Many clients', 'Keep current state', 'Token bucket', 'Other policy', '10 / 1 / 1', '100 / 10 / 1', '60 / 1 / 60', 'Capacity',
+    'Refill rate', 'Refill interval', 'Table', 'Last 60 s: 1 allowed, 0 denied, 0 delayed, 0 errors. 9 of 10 left.', 'Compare C',
+    'Comparison', 'Filter', 'Pause', 'Download CSV',
+    'Decisions, newest first. Up and Down choose one, Enter opens it in the Inspector.', 'Headers', 'Headers',
   ]);
 
   await page.reload();
   await settled(page);
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
+  await page.keyboard.press('Tab');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await answered(page, 1);
@@ -171,18 +176,18 @@ scenario('no sideways scroll at any width, in light and dark', async (world) => 
     const page = await openPage(world, server, { colorScheme });
     await assertNoSidewaysScroll(page, 'empty');
     await page.keyboard.press('b');
-    await answered(page, 15);
+    await answered(page, 30);
     await page.locator('#send h2').click();
     for (const [width, height] of WIDTHS) {
       await page.setViewportSize({ width, height });
       await assertNoSidewaysScroll(page, `${width} px`);
-      if (width < 1900) await screenshot(page, `page-${colorScheme}-${width}`);
+      await screenshot(page, `page-${colorScheme}-${width}`, { fullPage: true });
     }
   }
 });
 
 async function smallest(page) {
-  return page.locator('button:visible, input:not([type="checkbox"]):visible, summary:visible').evaluateAll((all) => Math.min(
+  return page.locator('button:visible, input:not([type="checkbox"], [type="radio"]):visible, select:visible, label:has(input):visible').evaluateAll((all) => Math.min(
     ...all.map((el) => Math.round(Math.min(el.getBoundingClientRect().height, el.getBoundingClientRect().width))),
   ));
 }
@@ -202,8 +207,7 @@ scenario('targets are 32 px, and 44 px for fingers', async (world) => {
 scenario('little motion and forced colours: nothing glides, hatches and borders stay', async (world) => {
   const { server } = await world.pair({ args: bucket(4, 1, 1) });
   const page = await openPage(world, server, { reducedMotion: 'reduce', forcedColors: 'active' });
-  await page.fill('#burst-count', '4');
-  await page.keyboard.press('Enter');
+  await browserBurst(page, 4);
   await answered(page, 4);
   await page.waitForSelector('#bucket [data-state="estimated"]');
   assert.equal(await page.locator('#bucket [data-state="coming"]').count(), 0);

@@ -39,7 +39,7 @@ class Watch {
   follow(page) {
     page.on('pageerror', (error) => this.problems.push(`page error: ${error.stack ?? error}`));
     page.on('request', (request) => {
-      if (new URL(request.url()).origin !== this.origin) this.problems.push(`request to ${request.url()}`);
+      if (!request.url().startsWith('blob:') && new URL(request.url()).origin !== this.origin) this.problems.push(`request to ${request.url()}`);
     });
     page.on('console', (message) => {
       if (message.type() !== 'error') return;
@@ -52,8 +52,9 @@ class Watch {
   }
 }
 
-// Opens the page of `server` (unless `go` is false). `options`: of Playwright's context, and Watch's.
-export async function openPage(world, server, { statuses, lost, go = true, ...options } = {}) {
+// Opens the page of `server` (unless `go` is false) at `path`, by default for policy `default`, whose settings are options of
+// the server. `options`: of Playwright's context, and Watch's.
+export async function openPage(world, server, { statuses, lost, go = true, path = '/?policy=default', ...options } = {}) {
   const origin = `http://127.0.0.1:${server.port}`;
   const context = await (await browser()).newContext({ viewport: { width: 1280, height: 800 }, ...options });
   world.owns(() => context.close());
@@ -61,6 +62,7 @@ export async function openPage(world, server, { statuses, lost, go = true, ...op
   const watch = new Watch(origin, { statuses, lost });
   const page = await context.newPage();
   watch.follow(page);
+  page.ratelimitdWatch = watch;
   if (options.javaScriptEnabled !== false) {
     await context.exposeBinding('reportViolation', (_, text) => watch.problems.push(text));
     await context.addInitScript(() => {
@@ -71,7 +73,7 @@ export async function openPage(world, server, { statuses, lost, go = true, ...op
   }
   world.owns(() => watch.check());
   if (go) {
-    await page.goto(origin);
+    await page.goto(origin + path);
     await settled(page);
   }
   return page;
@@ -114,14 +116,36 @@ export async function says(page, id, pattern, ms = WAIT_MS) {
 
 export async function tally(page) {
   const counts = {};
-  for (const name of ['allowed', 'denied', 'error']) counts[name] = Number(await textOf(page, 'log', name));
+  for (const name of ['allowed', 'denied', 'error']) counts[name] = Number((await textOf(page, 'log', name)).replaceAll(',', ''));
   return counts;
+}
+
+// Another page in the same browser profile, watched like the first.
+export async function openTab(page, watchOf = page) {
+  const tab = await page.context().newPage();
+  watchOf.ratelimitdWatch.follow(tab);
+  await tab.goto(page.url());
+  return tab;
+}
+
+// A burst of `count` sent by the browser itself.
+export async function browserBurst(page, count) {
+  await page.check('#from-browser');
+  await page.fill('#burst-count', String(count));
+  await page.keyboard.press('Enter');
+}
+
+// Waits until a run is over and returns what is said of it.
+export async function runOver(page, ms = 20000) {
+  await page.waitForFunction(() => /^(Sent|Stopped|Two)/.test(document.querySelector('#last [data-part="text"]').textContent), null, { timeout: ms });
+  const lines = await page.locator('#last p:visible').allTextContents();
+  return lines.join(' ');
 }
 
 // Waits until `total` requests have been answered and drawn.
 export async function answered(page, total) {
   await page.waitForFunction((wanted) => {
-    const count = (name) => Number(document.querySelector(`#log [data-part="${name}"]`).textContent);
+    const count = (name) => Number(document.querySelector(`#log [data-part="${name}"]`).textContent.replaceAll(',', ''));
     return count('allowed') + count('denied') + count('error') >= wanted;
   }, total);
 }

@@ -20,7 +20,7 @@ scenario('server gone: an error and the remedy; back with Try again', async (wor
   await answered(page, 2);
   await says(page, 'alert', /^The demo server isn't answering\. Start it, then press Try again\.$/);
   assert.deepEqual(await tally(page), { allowed: 1, denied: 0, error: 1 });
-  assert.equal((await rows(page))[0][2], '! error');
+  assert.equal((await rows(page))[0][3], '! error');
   assert.equal(await textOf(page, 'send', 'answer-text'), "The demo server isn't answering.");
   await assertAccessible(page, 'server gone');
 

@@ -5,7 +5,9 @@ import assert from 'node:assert/strict';
 import { run } from '../harness/child.mjs';
 import { bucket } from '../harness/decision.mjs';
 import { scenario } from '../harness/scenario.mjs';
-import { answered, assertNoSidewaysScroll, openPage, part, reads, rows, says, screenshot, settled, tally, textOf } from './browser.mjs';
+import {
+  answered, assertNoSidewaysScroll, browserBurst, openPage, part, reads, rows, runOver, says, screenshot, settled, tally, textOf,
+} from './browser.mjs';
 
 const CSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
   + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
@@ -17,7 +19,10 @@ scenario('first load: exact policy, nothing from elsewhere, small, ready to pres
   const { redis, server } = await world.pair();
   const page = await openPage(world, server, { go: false });
   const bodies = [];
-  page.on('response', (response) => bodies.push(response.body().then((body) => body.length)));
+  page.on('response', (response) => {
+    const { pathname } = new URL(response.url());
+    if (/^\/([\w]+\.\w+)?$/.test(pathname)) bodies.push(response.body().then((body) => body.length));
+  });
   const first = await page.goto(`http://127.0.0.1:${server.port}/`);
   await settled(page);
 
@@ -35,7 +40,7 @@ scenario('first load: exact policy, nothing from elsewhere, small, ready to pres
   assert.ok(size > 10000 && size <= PAGE_MAX, `${size} bytes`);
   assert.equal(await page.locator('h1').count(), 1);
   assert.equal(await page.locator('[style], [onclick], script:not([src])').count(), 0);
-  assert.match(await textOf(page, 'log', 'empty'), /^No requests yet\. Press Send one\.$/);
+  assert.match(await textOf(page, 'log', 'empty'), /^No requests yet\. Press Send one or choose a scenario\.$/);
   assert.ok(await part(page, 'send', 'one').isEnabled());
   assert.deepEqual(await redis.keys(), [], 'loading the page spent something');
   await screenshot(page, 'first-load');
@@ -55,13 +60,13 @@ scenario('S sends one; row, gauge and Redis agree', async (world) => {
   await page.keyboard.press('s');
   await answered(page, 1);
 
-  const [[number, , outcome, status, left, wait]] = await rows(page);
-  assert.deepEqual([number, outcome, status, left, wait], ['1', '✓ allowed', '200', '9', '–']);
+  const [[number, , client, outcome, left, wait]] = await rows(page);
+  assert.deepEqual([number, client, outcome, left, wait], ['1', 'alice', '✓ allowed', '9', '–']);
   assert.equal(await textOf(page, 'bucket', 'tokens'), '9');
   assert.equal(await textOf(page, 'bucket', 'of'), 'of 10 tokens left');
   assert.equal(await textOf(page, 'bucket', 'key'), KEY);
   assert.match(await textOf(page, 'bucket', 'origin'), /^from Redis \d\.\d s ago$/);
-  const meter = page.getByRole('meter', { name: 'Tokens left' });
+  const meter = page.getByRole('meter', { name: 'Left' });
   assert.equal(await meter.getAttribute('aria-valuetext'), '9 of 10 tokens');
   assert.equal(await meter.getAttribute('aria-valuenow'), '9');
   assert.equal(await meter.getAttribute('aria-valuemax'), '10');
@@ -82,7 +87,7 @@ scenario('three tokens: three allowed, then denied, and the headers shown are th
     await answered(page, i);
     await assertShownIsWire(page, last);
   }
-  assert.deepEqual((await rows(page)).map((row) => row[2]), ['✗ denied', '✓ allowed', '✓ allowed', '✓ allowed']);
+  assert.deepEqual((await rows(page)).map((row) => row[3]), ['✗ denied', '✓ allowed', '✓ allowed', '✓ allowed']);
   assert.deepEqual(await tally(page), { allowed: 3, denied: 1, error: 0 });
   assert.equal(await textOf(page, 'wire', 'line'), '✗ 429 Too Many Requests');
   assert.equal(await textOf(page, 'send', 'answer-word'), '✗ denied');
@@ -92,7 +97,7 @@ scenario('three tokens: three allowed, then denied, and the headers shown are th
 
 async function assertShownIsWire(page, response) {
   const wire = await response.allHeaders();
-  const shown = await page.locator('#wire dl > div').evaluateAll((all) => all.map((box) => [
+  const shown = await page.locator('#pane-headers dl > div').evaluateAll((all) => all.map((box) => [
     box.querySelector('dt').textContent, box.querySelector('.value').textContent,
   ]));
   const expected = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'RateLimit-Policy', 'RateLimit'];
@@ -105,7 +110,8 @@ async function assertShownIsWire(page, response) {
 // Empties the bucket, then clicks Send one `early` and `late` ms around the moment the countdown promises; in the page,
 // to be on time.
 function clickAround([early, late]) {
-  const next = document.querySelector('#bucket [data-part="next"]');
+  const facts = document.querySelector('#bucket [data-part="facts"]');
+  const next = () => facts.querySelector('[data-part="next"]').textContent;
   const word = document.querySelector('#send [data-part="answer-word"]');
   const log = () => document.querySelectorAll('#log tbody tr:not([hidden])').length;
   const at = (time) => new Promise((resolve) => setTimeout(resolve, time - performance.now()));
@@ -114,7 +120,7 @@ function clickAround([early, late]) {
       observer.disconnect();
       resolve(performance.now());
     });
-    observer.observe(next, { childList: true, characterData: true, subtree: true });
+    observer.observe(facts, { childList: true, characterData: true, subtree: true });
   });
   async function press(time) {
     const before = log();
@@ -127,7 +133,7 @@ function clickAround([early, late]) {
   return (async () => {
     do await press(0);
     while (word.textContent !== '✗ denied');
-    const due = await changed() + parseFloat(next.textContent) * 1000;
+    const due = await changed() + parseFloat(next()) * 1000;
     return [await press(due + early), await press(due + late)];
   })();
 }
@@ -147,8 +153,7 @@ scenario('the countdown is true: 150 ms early is denied, 150 ms late is allowed'
 scenario('tokens that come back are shown as estimated until the next answer', async (world) => {
   const { server } = await world.pair({ args: bucket(10, 2, 0.5) });
   const page = await openPage(world, server);
-  await page.fill('#burst-count', '10');
-  await page.keyboard.press('Enter');
+  await browserBurst(page, 10);
   await answered(page, 10);
   await reads(page, 'bucket', 'origin', /^from Redis \d\.\d s ago, \+[468] estimated since$/);
   assert.ok(await page.locator('#bucket [data-state="estimated"]').count() >= 4);
@@ -158,30 +163,28 @@ scenario('tokens that come back are shown as estimated until the next answer', a
   assert.equal((await rows(page))[0][4], '9', 'full when asked again, as estimated');
 });
 
-scenario('a burst is sent by this browser, counted, and kept to 20', async (world) => {
+scenario('a burst from this browser is counted, and kept to 20', async (world) => {
   const { redis, server } = await world.pair({ args: CALM });
   const page = await openPage(world, server);
   for (const wrong of ['0', '21', '-1', '1.5', 'ten', '']) {
-    await page.fill('#burst-count', wrong);
-    await page.keyboard.press('Enter');
-    assert.equal(await textOf(page, 'send', 'burst-error'), 'A burst must be a whole number from 1 to 20.', wrong);
+    await browserBurst(page, wrong);
+    assert.equal(await textOf(page, 'send', 'burst-error'), 'A burst sent from this browser must be a whole number from 1 to 20.', wrong);
   }
   assert.deepEqual(await redis.keys(), [], 'an invalid burst was sent');
 
-  await page.fill('#burst-count', '20');
-  await page.locator('#send h2').click();
-  await page.keyboard.press('b');
-  await reads(page, 'log', 'run', /^Sent 20 requests from this browser in \d\.\d\d s\. Allowed 10, denied 10, errors 0\.$/);
+  await browserBurst(page, 20);
+  assert.match(await runOver(page), /^Sent 20 in \d[\d.]* m?s from this browser\. Allowed 10, denied 10, errors 0\./);
   await answered(page, 20);
   assert.equal((await rows(page)).length, 20);
   assert.ok(await part(page, 'send', 'burst-error').isHidden());
 
+  await page.locator('#send h2').click();
   await page.keyboard.press('b');
   await answered(page, 40);
   await page.keyboard.press('s');
   await answered(page, 41);
+  await page.waitForFunction(() => document.querySelector('#log tbody tr').cells[0].textContent === '41');
   assert.equal(await page.locator('#log tbody tr').count(), 40, 'rows are reused');
-  assert.equal((await rows(page))[0][0], '41');
 });
 
 scenario('the copied curl line works when run', async (world) => {
@@ -189,10 +192,11 @@ scenario('the copied curl line works when run', async (world) => {
   const page = await openPage(world, server, { permissions: ['clipboard-read', 'clipboard-write'] });
   await page.keyboard.press('s');
   await answered(page, 1);
+  await page.click('#tab-curl');
   await part(page, 'wire', 'copy').click();
   await reads(page, 'wire', 'copied', /^Copied\.$/);
   const line = await page.evaluate(() => navigator.clipboard.readText());
-  assert.equal(line, `curl -i http://127.0.0.1:${server.port}/api`);
+  assert.equal(line, `curl -i 'http://127.0.0.1:${server.port}/api?user=alice'`);
   const { stdout } = await run('sh', ['-c', line]);
   assert.match(stdout, /^HTTP\/1\.1 429 /);
   assert.match(stdout, /^X-RateLimit-Remaining: 0\r$/m);
@@ -207,7 +211,7 @@ scenario('hostile text in keys, reasons and bodies stays text', async (world) =>
   const page = await openPage(world, server, { statuses: [500], viewport: { width: 320, height: 640 } });
   const real = (await server.request('/api')).json;
   let answer = null;
-  await page.route('**/api', (route) => route.fulfill(answer));
+  await page.route('**/api?*', (route) => route.fulfill(answer));
   const elements = await page.locator('*').count();
   for (const [i, text] of HOSTILE.entries()) {
     const refused = i % 2 === 1;
@@ -243,7 +247,7 @@ async function compareEstimates(rounds) {
       const ticks = seconds < phase ? 0 : Math.floor((seconds - phase) / interval + 1e-9) + 1;
       return Math.min(limit, remaining + Math.floor(ticks * rate + 1e-9));
     };
-    const reading = { at: 0, sent: -5, limit, remaining, resetAfter: phase + (ticksToOne - 1) * interval, window: null, key: 'k' };
+    const reading = { algorithm: 'token_bucket', at: 0, sent: -5, limit, remaining, resetAfter: phase + (ticksToOne - 1) * interval, window: null, key: 'k' };
     for (let n = 0; n < 20; n++) {
       const now = Math.random() * 3 * (limit / rate) * interval;
       const { tokens, estimated, nextIn, fullIn } = bucketAt(reading, { rate, interval }, now * 1000);
@@ -254,7 +258,7 @@ async function compareEstimates(rounds) {
       if (!right) faults.push({ rate, interval, limit, remaining, phase, now, tokens, nextIn, fullIn, right: at(now) });
     }
   }
-  const late = { at: 100, sent: 0, limit: 10, remaining: 0, resetAfter: 1, key: 'k' };
+  const late = { algorithm: 'token_bucket', at: 100, sent: 0, limit: 10, remaining: 0, resetAfter: 1, key: 'k' };
   const older = { ...late, at: 120, sent: 10, remaining: 3 };
   const refill = { rate: 1, interval: 1 };
   const order = [supersedes(late, older, refill), supersedes(older, late, refill), supersedes({ ...older, sent: 100 }, late, refill),

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 
 import { bucket } from '../harness/decision.mjs';
 import { scenario } from '../harness/scenario.mjs';
-import { answered, openPage, part, reads, rows, says, settled, textOf } from './browser.mjs';
+import { answered, browserBurst, openPage, part, reads, rows, says, settled, textOf } from './browser.mjs';
 
 const KEY = 'ip:127.0.0.1';
 const CALM = bucket(10, 1, 100);
@@ -40,8 +40,7 @@ scenario('the form is made from /algorithms and the live policy', async (world) 
 scenario('a live change shows the new limit and keeps the tokens', async (world) => {
   const { redis, server } = await world.pair({ args: CALM });
   const page = await openPage(world, server);
-  await page.fill('#burst-count', '8');
-  await page.keyboard.press('Enter');
+  await browserBurst(page, 8);
   await answered(page, 8);
   assert.equal(await textOf(page, 'bucket', 'tokens'), '2');
 
@@ -61,7 +60,7 @@ scenario('a live change shows the new limit and keeps the tokens', async (world)
   await page.keyboard.press('s');
   await answered(page, 9);
   assert.equal((await rows(page))[0][4], '1', 'the next answer follows from two');
-  assert.equal(await page.locator('#wire dl > div .value').first().textContent(), '20');
+  assert.equal(await page.locator('#pane-headers dl > div .value').first().textContent(), '20');
 
   await page.reload();
   await settled(page);
@@ -181,7 +180,7 @@ scenario('locked: sending works, the wrong token is told, the right one unlocks 
   assert.equal(await page.locator('#set-capacity').count(), 0);
   await page.keyboard.press('s');
   await answered(page, 1);
-  assert.equal((await rows(page))[0][2], '✓ allowed');
+  assert.equal((await rows(page))[0][3], '✓ allowed');
 
   for (const wrong of ['wrong', `${TOKEN}x`, TOKEN.slice(1)]) {
     await page.fill('#token', wrong);

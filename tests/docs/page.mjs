@@ -12,12 +12,20 @@ import { sleep } from '../harness/time.mjs';
 
 const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'];
 
-// Requests as a person would send them: two bursts, and single ones between.
+// Single requests, a burst by the server, and many clients.
 async function traffic(page) {
-  for (const key of ['b', 's', 's', 's']) {
+  for (const key of ['s', 's', 's']) {
     await page.keyboard.press(key);
-    await sleep(700);
+    await sleep(900);
   }
+  for (const name of ['Run Burst', 'Run Many clients', '150 % Steady rate']) {
+    await page.getByRole('button', { name }).click();
+    await sleep(name === 'Run Burst' ? 3000 : 5000);
+  }
+  await page.keyboard.press('s');
+  await page.evaluate(() => window.scrollTo(0, 0));
+  await page.mouse.move(640, 60);
+  await sleep(500);
 }
 
 const redis = await RedisServer.prepare();
@@ -25,7 +33,7 @@ await redis.start();
 const server = await Server.start({ redis });
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
 try {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: 'light' });
+  const page = await browser.newPage({ viewport: { width: 1280, height: 860 }, colorScheme: 'light' });
   await page.goto(`http://127.0.0.1:${server.port}`);
   await page.waitForSelector('#limiter .field');
   await traffic(page);
