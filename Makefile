@@ -195,6 +195,12 @@ fuzz: ## fuzz every parser, one after the other (FUZZ_SECONDS=30 each, ONLY=patt
 	@$(MAKE) fuzzers
 	@FUZZ_SECONDS='$(FUZZ_SECONDS)' FUZZ_JOBS=1 FUZZ_ONLY='$(ONLY)' node --test-reporter=spec tests/fuzz/fuzz.test.mjs
 
+.PHONY: soak
+soak: ## mixed traffic and faults for SOAK_SECONDS (600), then throughput over two minutes
+	@$(INSTALL_DEPS) build test
+	@$(MAKE) all
+	@RATELIMITD_BIN='$(abspath $(BIN))' node --test-reporter=spec tests/soak/soak.mjs
+
 .PHONY: lint
 lint: ## warnings of gcc and clang, format, static analysis, layers, lengths
 	@$(INSTALL_DEPS) build test lint

@@ -14,11 +14,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/xmalloc.h"
 #include "http/linger.h"
 
-enum { BACKLOG = 4096, ACCEPTS_A_TURN = 256 };
+enum { BACKLOG = 4096, ACCEPTS_A_TURN = 256, COMPLAIN_EVERY_US = 10000000 };
 static const double PAUSE_SECONDS = 0.1; /* when out of descriptors: some will be closed meanwhile */
 
 struct listener {
@@ -32,7 +33,8 @@ struct listener {
     size_t worker_count;
     struct admission *admission;
     bool tls;
-    bool told_full; /* said once, until there is room again */
+    bool told_full;            /* said once, until there is room again */
+    int64_t complain_after_us; /* monotonic */
 };
 
 static int open_socket(const struct addrinfo *address) {
@@ -152,6 +154,14 @@ static bool accept_one(struct listener *listener) {
     return fd >= 0 || errno == ECONNABORTED || errno == EINTR;
 }
 
+static void complain(struct listener *listener, int error) {
+    int64_t now_us = clock_mono_us();
+
+    if (now_us < listener->complain_after_us) return;
+    listener->complain_after_us = now_us + COMPLAIN_EVERY_US;
+    log_error("cannot accept connections: %s", strerror(error));
+}
+
 static void on_readable(struct ev_loop *loop, ev_io *watcher, int events) {
     struct listener *listener = watcher->data;
 
@@ -159,7 +169,7 @@ static void on_readable(struct ev_loop *loop, ev_io *watcher, int events) {
     for (int i = 0; i < ACCEPTS_A_TURN; i++) {
         if (accept_one(listener)) continue;
         if (errno != EAGAIN) { /* EMFILE, ENFILE, ENOBUFS, ENOMEM */
-            log_error("cannot accept connections: %s", strerror(errno));
+            complain(listener, errno);
             ev_io_stop(loop, watcher);
             ev_timer_set(&listener->pause, PAUSE_SECONDS, 0.0);
             ev_timer_start(loop, &listener->pause);

@@ -111,9 +111,9 @@ struct arrival {
 static void take_connection(struct worker *worker, void *arg) {
     struct arrival *arrival = arg;
 
+    atomic_fetch_sub(&worker->arriving, 1); /* first: counted twice, it could be one too many */
     http_add_connection(worker->http, arrival->fd, (const struct sockaddr *)&arrival->address, arrival->len,
                         arrival->reserved);
-    atomic_fetch_sub(&worker->arriving, 1);
     free(arrival);
 }
 

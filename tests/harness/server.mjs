@@ -25,11 +25,11 @@ export function cleanEnvironment(extra = {}) {
 }
 
 export class Server {
-  // `options`: redis (RedisServer or StubRedis), args, env, threads.
-  static async start({ redis, args = [], env = {}, threads = 2 } = {}) {
+  // `options`: redis (RedisServer or StubRedis), args, env, threads, port.
+  static async start({ redis, args = [], env = {}, threads = 2, port = 0 } = {}) {
     const server = new Server();
     const address = redis ? ['--redis-host', '127.0.0.1', '--redis-port', String(redis.port)] : [];
-    server.child = new Child(program, ['--port', '0', '--threads', String(threads), ...address, ...args], {
+    server.child = new Child(program, ['--port', String(port), '--threads', String(threads), ...address, ...args], {
       env: cleanEnvironment(env),
     });
     const line = await server.child.output(START_LINE, 20000);

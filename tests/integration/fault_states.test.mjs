@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 
 import { bucket } from '../harness/decision.mjs';
 import { Load, admitted } from '../harness/http.mjs';
+import { scrape } from '../harness/metrics.mjs';
 import { MARGIN, OUTAGE, TIMEOUT, answers, assertInTime, fromRedis, logged, recovered } from '../harness/outage.mjs';
 import { scenario } from '../harness/scenario.mjs';
 import { Lateness, now, sleep, until } from '../harness/time.mjs';
@@ -133,6 +134,22 @@ scenario('case RED-18: a log of 200,000 entries that are all outdated, or all bu
     assert.deepEqual(slow.map(([, , us]) => us), [], `slow scripts for ${key}`);
     await redis.command('DEL', name);
   }
+});
+
+scenario('case RED-16: what was given from memory does not count in Redis afterwards, and nothing is given twice there', async (world) => {
+  const args = answers(bucket(20, 1, 600), 'local');
+  const { redis, server } = await world.pair({ args });
+  const servers = [server, await world.server({ redis, args })];
+  await until('both know of each other', async () => (await scrape(server)).get('ratelimitd_instances') === 2, 2000, 50);
+  await redis.kill();
+  for (const each of servers) {
+    await until('local decisions', async () => (await each.hit('other', { cost: 0 })).json.source === 'local', 2000, 20);
+    assert.equal(admitted(await each.burst('k', 100, 10)), 10);
+  }
+  await redis.start();
+  for (const each of servers) await recovered(each);
+  const bursts = await Promise.all(servers.map((each) => each.burst('k', 100, 10)));
+  assert.equal(admitted(bursts.flat()), 20);
 });
 
 scenario('frozen for 10 s under load: each request in time, known to be away, back within 2 s', async (world) => {
