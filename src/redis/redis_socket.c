@@ -23,8 +23,15 @@ enum {
     REPLY_MAX = 64 * 1024 * 1024, /* bytes of one reply; no reply of ours comes near */
     QUEUE_MAX = 64 * 1024 * 1024, /* bytes that may wait to be sent */
     QUEUE_KEEP = 1024 * 1024,     /* memory that an empty queue may hold on to */
+    ELEMENTS_MAX = 64 * 1024, /* of an array: hiredis makes room for all when it reads how many there are */
     KEEPALIVE_SECONDS = 15
 };
+
+#if HIREDIS_MAJOR >= 1
+typedef size_t array_size;
+#else
+typedef int array_size;
+#endif
 
 struct redis_socket {
     struct ev_loop *loop;
@@ -36,6 +43,8 @@ struct redis_socket {
     int busy;              /* depth of events being told; freeing waits for 0 */
     bool dead;             /* redis_socket_close was called */
     redisReader *reader;
+    redisReplyObjectFunctions make; /* hiredis's own, but for arrays */
+    void *(*make_array)(const redisReadTask *task, array_size elements);
     struct buf out;
     size_t out_sent; /* bytes at the front of `out` that are gone */
 };
@@ -209,6 +218,23 @@ static int connecting_socket(const struct sockaddr *address, socklen_t address_l
     return -1;
 }
 
+static void *make_bounded_array(const redisReadTask *task, array_size elements) {
+    const struct redis_socket *s = task->privdata;
+    return elements <= ELEMENTS_MAX ? s->make_array(task, elements) : NULL; /* NULL ends the stream */
+}
+
+/* False without memory. */
+static bool open_reader(struct redis_socket *s) {
+    s->reader = redisReaderCreate();
+    if (!s->reader) return false;
+    s->make = *s->reader->fn;
+    s->make_array = s->make.createArray;
+    s->make.createArray = make_bounded_array;
+    s->reader->fn = &s->make;
+    s->reader->privdata = s;
+    return true;
+}
+
 struct redis_socket *redis_socket_open(struct ev_loop *loop, const struct sockaddr *address,
                                        socklen_t address_len, const struct redis_socket_events *events,
                                        void *arg, struct err *err) {
@@ -220,8 +246,7 @@ struct redis_socket *redis_socket_open(struct ev_loop *loop, const struct sockad
     s->arg = arg;
     s->fd = fd;
     s->out = (struct buf)BUF_INIT(QUEUE_MAX);
-    s->reader = redisReaderCreate();
-    if (!s->reader) { /* hiredis's only answer to a lack of memory */
+    if (!open_reader(s)) {
         err_set(err, "out of memory");
         close(fd);
         free(s);

@@ -50,6 +50,8 @@ static const struct odd_reply {
     {"\r\n", REDIS_LOST, false},
     {"HTTP/1.1 400 Bad Request\r\n\r\n", REDIS_LOST, false},
     {":12x\r\n", REDIS_LOST, false},
+    {"*1000000000\r\n", REDIS_LOST, false}, /* no room is made for what is only announced */
+    {"*65537\r\n:1\r\n", REDIS_LOST, false},
     {"*2\r\n:1", REDIS_LOST, true},
     {"$10\r\nhalf", REDIS_LOST, true},
     {"", REDIS_LOST, true},
