@@ -69,6 +69,15 @@ scenario('the page forbids what a script of somebody else\'s would need', async 
   assert.equal(headers['x-content-type-options'], 'nosniff');
 });
 
+scenario('a head that could be read in two ways is refused', async (world) => {
+  const { server } = await world.pair();
+  const heads = ['X: a\r:n\n  b: c\r\n', 'X: a\r:n\n b\r\n', 'X: a\n:n\n b\r\n', 'X: a\n b\r\n', ': b\r\n', 'X: y\0Host: b\r\n', 'X: y\0\r\n', '\0X: y\r\n', 'X\0: y\r\n', 'X: a\rY: b\r\n'];
+  for (const fields of heads) {
+    const { status } = await rawExchange(server.port, `GET /healthz HTTP/1.1\r\nHost: a\r\n${fields}\r\n`);
+    assert.equal(status, 400, JSON.stringify(fields));
+  }
+});
+
 // --- the log ---
 
 const LINE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (ERROR|WARN|INFO|DEBUG) [\x20-\x7e]*$/;
