@@ -11,7 +11,7 @@
 #include "private_redis.h"
 #include "unit.h"
 
-enum { PUBLISHED_MAX = 64, STORES_MAX = 3, WAIT_MS = 3000 };
+enum { PUBLISHED_MAX = 64, STORES_MAX = 3, WAIT_MS = 10000 };
 
 /* A process with one store: a publisher that may keep acknowledgements until they are asked for. */
 struct place {
