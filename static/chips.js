@@ -3,6 +3,7 @@
 import { hasToken } from './api.js';
 import { part, setAttr, showLine, setText } from './dom.js';
 import { milliseconds, number } from './format.js';
+import { drawn } from './frame.js';
 
 const REDIS = {
   unknown: ['Redis: not asked yet', 'quiet'],
@@ -27,5 +28,8 @@ export function mountChips(el, store) {
     showLine(part(el, 'admin'), phase === 'locked' ? 'Admin locked' : status === 200 && hasToken() ? 'Admin unlocked' : '');
   });
   store.on('live', (live) => showLine(part(el, 'live'), LIVE[live]));
-  store.on('run', (run) => showLine(part(el, 'running'), run.running ? `${run.label}: ${number(run.done)} of ${number(run.count)}` : ''));
+  store.on('run', drawn(() => {
+    const { run } = store;
+    showLine(part(el, 'running'), run.running ? `${run.label}: ${number(run.done)} of ${number(run.count)}` : '');
+  }, 100));
 }

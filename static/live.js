@@ -5,7 +5,7 @@ import { readLines } from './api.js';
 
 const RETRY_MS = 2000;
 const OWN_MS = 250;    // an answer of our own is here by then
-const STREAMS = 3;     // of one browser: it opens six connections to a server, and needs some for the rest
+const STREAMS = 2;     // of one browser: it opens six connections to a server, and needs some for the rest
 const OUTCOMES = ['allowed', 'denied', 'delayed', 'error'];
 
 /* `ask()` fetches the state once, `reload()` the settings. Returns start(), for after unlocking. */

@@ -30,7 +30,7 @@ export function mountLog(el, store, open) {
   body.append(...rows);
 
   const held = () => pause.getAttribute('aria-pressed') === 'true' || scroll.matches(':hover, :focus-within');
-  const markTally = drawn(() => drawTally(el, store.counts));
+  const markTally = drawn(() => drawTally(el, store.counts), 50);
   const mark = drawn(draw, 200);
 
   function draw() {

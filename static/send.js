@@ -4,6 +4,7 @@ import { CLIENT, unitOf } from './algorithms.js';
 import { part, setAttr, setText, showLine } from './dom.js';
 import { OUTCOMES } from './decision.js';
 import { milliseconds, number, plural, seconds } from './format.js';
+import { drawn } from './frame.js';
 import { BROWSER_MAX, sendSingle } from './sender.js';
 
 const COUNT_MAX = 10000;
@@ -76,7 +77,7 @@ export function mountSend(el, store, runner) {
   browser.addEventListener('change', help);
   store.on('target', (target) => { client.value = target.client; });
   store.on('answer', (decision) => showAnswer(el, decision));
-  store.on('run', (run) => drawRun(el, run));
+  store.on('run', drawn(() => drawRun(el, store.run), 100));
   store.on('settings', () => {
     if (store.locked === locked) return;
     locked = store.locked;
@@ -92,10 +93,10 @@ export function mountSend(el, store, runner) {
 function drawRun(el, run) {
   part(el, 'stop').disabled = !run.running;
   setText(part(el, 'rate-label'), run.running ? 'Stop' : 'Start');
-  if (!run.running || run.browser) return;
+  if (run.browser || run.stopped || run.refused) return;
   setAttr(part(el, 'answer'), 'data-outcome', 'none');
   setText(part(el, 'answer-word'), `${run.label}: ${number(run.done)} of ${number(run.count)}.`);
-  setText(part(el, 'answer-text'), `${number(run.allowed)} allowed, ${number(run.denied)} denied.`);
+  setText(part(el, 'answer-text'), `${number(run.allowed + run.delayed)} allowed, ${number(run.denied)} denied.`);
 }
 
 function showAnswer(el, decision) {

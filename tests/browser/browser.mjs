@@ -93,7 +93,7 @@ export async function reads(page, panel, name, pattern, ms = WAIT_MS) {
   const selector = `#${panel} [data-part="${name}"]`;
   try {
     await page.waitForFunction(
-      ([css, source]) => new RegExp(source).test(document.querySelector(css).textContent),
+      ([css, source]) => new RegExp(source).test(document.querySelector(css)?.textContent ?? ''),
       [selector, pattern.source], { timeout: ms },
     );
   } catch (error) {
