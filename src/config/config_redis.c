@@ -22,7 +22,7 @@
 #define GONE_AFTER_MS "3000" /* without a sign of life for so long, an instance counts as gone */
 
 /* A document may have a megabyte, and nobody's request waits for it but the change's own. */
-enum { TIMEOUT_MS = 1000, ARGS_MAX = 10, NUMBER_MAX = 24, WORDS_MAX = REDIS_FAULT_WORDS };
+enum { TIMEOUT_MS = 1000, GOODBYE_MS = 100, ARGS_MAX = 10, NUMBER_MAX = 24, WORDS_MAX = REDIS_FAULT_WORDS };
 
 enum { REPLY_STATE, REPLY_VERSION, REPLY_NONCE, REPLY_FORGETS, REPLY_DOCUMENT, REPLY_COUNT };
 
@@ -249,7 +249,7 @@ static void say_goodbye(struct config_redis *redis) {
     add(&leave, redis->instances);
     add(&leave, redis->instance);
     command(redis, &leave, ignore);
-    redis_link_flush(redis->link);
+    redis_link_finish(redis->link, GOODBYE_MS);
 }
 
 void config_redis_forget(struct config_redis *redis) {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -335,6 +336,16 @@ void redis_link_flush(struct redis_link *link) {
     if (link->stats.commands > link->flushed)
         histogram_add(&link->stats.batches, (int64_t)(link->stats.commands - link->flushed));
     link->flushed = link->stats.commands;
+}
+
+void redis_link_finish(struct redis_link *link, int limit_ms) {
+    const struct timespec moment = {.tv_nsec = 1000000};
+    int64_t end_us = clock_mono_us() + limit_ms * INT64_C(1000);
+    redis_link_flush(link);
+    while (!STAILQ_EMPTY(&link->replies) && clock_mono_us() < end_us) {
+        nanosleep(&moment, NULL);
+        redis_conn_poll(link->conn);
+    }
 }
 
 /* --- life --- */

@@ -102,6 +102,10 @@ void redis_link_command(struct redis_link *link, int argc, const char *const *ar
 /* Writes what is queued, in one write if the socket takes it. Call once at the end of each loop turn. */
 void redis_link_flush(struct redis_link *link);
 
+/* Writes what is queued and waits here, for so long at most, until all is answered: for a last word before
+ * redis_link_free, which a socket closed with something unread might take back. */
+void redis_link_finish(struct redis_link *link, int limit_ms);
+
 /* Reading a reply. Out of range or of another type: 0, NULL, -1 by the `bool`. */
 bool redis_value_int(const struct redis_value *value, int64_t *out);
 const char *redis_value_str(const struct redis_value *value,
