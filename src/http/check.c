@@ -108,9 +108,15 @@ static bool read_cost(struct check *check) {
 static bool may_call(struct check *check) {
     struct request *request = check->request;
     const char *token = request->services->check_token;
+    enum bearer bearer;
 
     if (client_ip_loopback(request->peer) || request->peer_trusted) return true;
-    if (token && bearer_check(request, token) == BEARER_RIGHT) return true;
+    bearer = token ? bearer_check(request, token) : BEARER_WRONG;
+    if (bearer == BEARER_RIGHT) return true;
+    if (bearer == BEARER_LATER)
+        return REFUSE(check, 403, NULL,
+                      "Too many wrong tokens came from your address, so that none is looked at for now; try "
+                      "again after Retry-After.");
     respond_log_refused(request, "neither on this machine, nor a trusted proxy, nor with the check token");
     return REFUSE(
         check, 403, NULL,
