@@ -69,8 +69,8 @@ say  = $(if $(V),,@echo '  $@')
 SOURCES   := $(sort $(wildcard src/*/*.c))
 GENERATED := $(GEN)/lua_scripts.c $(GEN)/config_script.c $(GEN)/site_files.c
 CORE      := $(SOURCES:src/%.c=$(OUT)/obj/%.o) $(GENERATED:$(GEN)/%.c=$(OUT)/obj/gen/%.o)
-LUA       := lua/prelude.lua $(sort $(filter-out lua/prelude.lua lua/decide.lua,$(wildcard lua/*.lua))) \
-             lua/decide.lua
+LUA       := $(sort $(wildcard lua/*.lua))
+LUA_ALGORITHMS := $(filter-out prelude decide_%,$(LUA:lua/%.lua=%))
 CONFIG_LUA := $(sort $(wildcard lua/config/*.lua))
 STATIC    := $(sort $(wildcard static/*))
 TEST_SOURCES := $(sort $(wildcard tests/unit/test_*.c tests/property/*.c))
@@ -101,11 +101,11 @@ $(OUT)/obj/gen/%.o: $(GEN)/%.c $(OUT)/flags
 	$(say)
 	$(Q)$(COMPILE) -c -o $@ $<
 
-$(GEN)/lua_scripts.c: src/tools/embed_lua.sh $(GEN)/lua.list $(LUA)
+$(GEN)/lua_scripts.c: src/tools/embed_scripts.sh src/tools/lua_text.sh $(GEN)/lua.list $(LUA)
 	$(say)
-	$(Q)sh $< limit/lua_scripts.h decide $(LUA) > $@
+	$(Q)sh $< lua $(LUA_ALGORITHMS) > $@
 
-$(GEN)/config_script.c: src/tools/embed_lua.sh $(GEN)/config_lua.list $(CONFIG_LUA)
+$(GEN)/config_script.c: src/tools/embed_lua.sh src/tools/lua_text.sh $(GEN)/config_lua.list $(CONFIG_LUA)
 	$(say)
 	$(Q)sh $< config/config_script.h config $(CONFIG_LUA) > $@
 

@@ -4,36 +4,33 @@
 -- other closely: nearly 2 * limit in a short time.
 -- State: a hash of `count` and `window_start`. No key means that no window is open.
 
-function algorithms.fixed_window(key, limit, window)
-    local count, window_start = 0, now
-
-    local count_text, start_text, broken = read_fields(key, "count", "window_start")
-    local stored = count_text ~= nil
-    if stored then
-        local stored_count = stored_number(count_text, UNIT, 0, 1e9 * UNIT)
-        local stored_start = stored_number(start_text, 1, 0, EXACT)
-        broken = not (stored_count and stored_start)
-        -- It counts unless it is over, or begins further ahead than can be true.
-        if not broken and now - stored_start < window and stored_start - now <= window then
-            count = min(stored_count, limit)  -- the limit may have become smaller
-            window_start = stored_start
-        end
+local function fixed_window(key, limit, window)
+    local fields, other_type = read("HMGET", key, "count", "window_start")
+    local count, window_start, found = tonumber(fields[1]), tonumber(fields[2]), "state"
+    if count and count >= 0 and count <= 1e9
+        and window_start and window_start >= 0 and window_start <= EXACT and window_start % 1 == 0 then
+        count = math.floor(count * UNIT + 0.5)
+        if count > limit then count = limit end  -- it may have become smaller
+    else
+        found = (fields[1] or fields[2] or other_type) and "nonsense" or "nothing"
+        count, window_start = 0, now
+    end
+    -- It is over, or begins further ahead than can be true.
+    if now - window_start >= window or window_start - now > window then
+        count, window_start = 0, now
     end
 
-    local function until_over()
-        return window_start - now + window
+    local function wait(cost)
+        return count + cost <= limit and 0 or window_start - now + window
     end
 
-    return {
-        wait = function(cost) return count + cost <= limit and 0 or until_over() end,
-        fits = function() return limit - count end,
-        take = function(cost)
-            count = count + cost
-            if broken then redis.call("DEL", key) end
-            redis.call("HSET", key, "count", decimal(count), "window_start", whole(window_start))
-            -- Not renewed: what was left of the window is left of it still.
-            redis.call("PEXPIRE", key, whole(ttl_ms(until_over())))
-        end,
-        keep = function() keep_key(key, stored, broken, count > 0 and until_over() or 0) end,
-    }
+    local function take(cost)
+        count = count + cost
+        local text = count / UNIT
+        if text % 1 ~= 0 then text = string.gsub(string.format("%.6f", text), "0+$", "") end
+        redis.call("HSET", key, "count", text, "window_start", window_start)
+        return limit - count
+    end
+
+    return limit - count, wait, take, found
 end

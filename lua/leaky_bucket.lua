@@ -4,7 +4,7 @@
 -- some, where tokens come back in steps.
 -- State: a hash of `level` and `last_leak`. No key means an empty bucket.
 
-function algorithms.leaky_bucket(key, capacity, rate)
+local function leaky_bucket(key, capacity, rate)
     -- The level is counted in drops, so small that a whole number of them leaks each microsecond. Of a drop, `drop`
     -- is the size in millionths of a micro-unit.
     local drop, rest = rate, UNIT
@@ -14,54 +14,45 @@ function algorithms.leaky_bucket(key, capacity, rate)
     local leak = rate / drop  -- drops a microsecond
     local full = capacity * drops_a_micro
     if not (full <= EXACT / 2) then error("a rate of too many decimals for this capacity") end
-    -- Above `full` are requests that wait for their turn.
-    local highest = min(full + leak * max_delay, EXACT / 2)
-
-    -- "2.5", with up to twelve decimals, exactly.
-    local function stored_level(text)
-        local units, decimals = string.match(text, "^(%d+)%.?(%d*)$")
-        units = stored_number(units, 1, 0, EXACT)
-        if not units or #decimals > 12 then return nil end
+    local fields, other_type = read("HMGET", key, "level", "last_leak")
+    local level, last_leak, found = 0, tonumber(fields[2]), "state"
+    local units, decimals = string.match(fields[1] or "", "^(%d+)%.?(%d*)$")  -- "2.5", with up to twelve decimals
+    units = tonumber(units)
+    if units and units <= EXACT and #decimals <= 12
+        and last_leak and last_leak >= 0 and last_leak <= EXACT and last_leak % 1 == 0 then
         decimals = tonumber(decimals .. string.rep("0", 12 - #decimals))
-        return min(units * drops_a_unit + ceil(decimals / drop), highest)  -- the capacity may have become smaller
+        level = units * drops_a_unit + math.ceil(decimals / drop)
+        -- The capacity may have become smaller. Above it are requests that wait for their turn.
+        level = math.min(level, full + leak * max_delay, EXACT / 2)
+    else
+        found = (fields[1] or fields[2] or other_type) and "nonsense" or "nothing"
+        last_leak = now
     end
 
-    local function level_text(level)
+    local elapsed = math.max(0, now - last_leak)  -- 0: the clock went back; nothing leaks twice
+    if elapsed >= math.ceil(level / leak)
+        or last_leak - now > math.ceil(full / leak) then  -- further ahead than can be true
+        level, last_leak = 0, now
+    else
+        level, last_leak = level - elapsed * leak, last_leak + elapsed
+    end
+
+    local function left()
+        return math.floor((full - level) / drops_a_micro)
+    end
+
+    local function wait(cost)
+        local above = level + cost * drops_a_micro - full
+        return above <= 0 and 0 or last_leak - now + math.ceil(above / leak)
+    end
+
+    local function take(cost)
+        level = level + cost * drops_a_micro
         local decimals = string.format(".%012.0f", level % drops_a_unit * drop)
-        return whole(floor(level / drops_a_unit)) .. string.gsub(decimals, "%.?0+$", "")
+        local text = string.format("%.0f", math.floor(level / drops_a_unit)) .. string.gsub(decimals, "%.?0+$", "")
+        redis.call("HSET", key, "level", text, "last_leak", last_leak)
+        return left()
     end
 
-    local level, last_leak = 0, now
-
-    local level_read, leak_read, broken = read_fields(key, "level", "last_leak")
-    local stored = level_read ~= nil
-    if stored then
-        local before = stored_level(level_read)
-        local since = stored_number(leak_read, 1, 0, EXACT)
-        broken = not (before and since)
-        if not broken and since - now <= ceil(full / leak) then  -- else further ahead than can be true
-            local elapsed = max(0, now - since)  -- 0: the clock went back; nothing leaks twice
-            if elapsed < ceil(before / leak) then
-                level = before - elapsed * leak
-                last_leak = max(since, now)
-            end
-        end
-    end
-
-    -- Microseconds until so many drops have leaked.
-    local function until_leaked(drops)
-        return drops <= 0 and 0 or last_leak - now + ceil(drops / leak)
-    end
-
-    return {
-        wait = function(cost) return until_leaked(level + cost * drops_a_micro - full) end,
-        fits = function() return max(0, floor((full - level) / drops_a_micro)) end,
-        take = function(cost)
-            level = level + cost * drops_a_micro
-            if broken then redis.call("DEL", key) end
-            redis.call("HSET", key, "level", level_text(level), "last_leak", whole(last_leak))
-            redis.call("PEXPIRE", key, whole(ttl_ms(until_leaked(level))))
-        end,
-        keep = function() keep_key(key, stored, broken, until_leaked(level)) end,
-    }
+    return left(), wait, take, found
 end

@@ -1,104 +1,77 @@
--- What every algorithm shares: the clock, the arguments, numbers as text. It makes no decision.
+-- What every algorithm shares: the arguments, the clock, reading a hash. It makes no decision.
 --
--- This file, one file for each algorithm and decide.lua are joined into one script, which Redis runs as a whole: no
--- other command comes in between, so that two servers never spend the same token.
+-- Each algorithm has a script of its own, for requests under one limit: this file, the algorithm's and decide_one.lua.
+-- One more script, of this file, all algorithms and decide_several.lua, is for requests under several limits. Redis
+-- runs a script as a whole: no other command comes in between, so that two servers never spend the same token.
 --
 --   KEYS[n]   the key of limit n
---   ARGV[1]   cost of the request
---   ARGV[2]   "take", "now" (take, but only what need not wait), "peek" (take nothing) or "look" (write nothing at all)
---   ARGV[3]   longest delay to hold a request for, 0 for none
---   then for each limit: the name of its algorithm and three parameters (unused ones 0)
---   last      optional: the time, for tests
+--   ARGV      cost of the request; three parameters of each limit (unused ones 0); then, if need be,
+--             "take" (the default), "now" (take, but only what need not wait), "peek" (take nothing) or "look" (write
+--             nothing at all); longest delay to hold a request for, 0 (the default) for none; the time, for tests
+--             ("": Redis's); and for several limits the name of each one's algorithm
 --
 -- Quantities are whole millionths ("micro-units": 1.5 tokens are 1500000) and times are whole microseconds. A Lua
--- number is a double, exact for whole numbers up to 9e15, so nothing is ever rounded by accident.
+-- number is a double, exact for whole numbers up to 9e15, so nothing is ever rounded by accident. Redis writes a number
+-- that is an argument of a command with all its digits; tostring() and .. keep only 14.
+--
+-- Redis runs all of this text for each request, and each function and each local that a function uses is made anew for
+-- it, so there are few of either: see "The scripts" in docs/performance.md.
 
 local UNIT = 1000000  -- micro-units in one unit
 local EXACT = 9e15    -- whole numbers up to here are exact
 
-local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
-
--- name -> function(key, parameter, parameter, parameter). It reads the key, changes nothing, and returns a table of
---   wait(cost)   microseconds until this cost fits; 0 if it fits now
---   fits()       how much fits now
---   take(cost)   takes it and writes the state
---   keep()       what a request that takes nothing may write all the same; when, says decide.lua
-local algorithms = {}
-
--- Argument number i, which must be a whole number that is exact. Everything is checked before anything is written.
-local function argument(i)
-    local value = tonumber(ARGV[i])
-    if not (value and value >= 0 and value <= EXACT and value == floor(value)) then
-        error("argument " .. i .. " must be a whole number, got " .. tostring(ARGV[i]))
+-- Arguments as numbers. They must be whole, and exact; everything is checked before anything is written.
+local function whole(a, b, c, d)
+    a, b, c, d = a + 0, b + 0, c + 0, d + 0
+    if a >= 0 and b >= 0 and c >= 0 and d >= 0 and a <= EXACT and b <= EXACT and c <= EXACT and d <= EXACT
+        and a % 1 + b % 1 + c % 1 + d % 1 == 0 then
+        return a, b, c, d
     end
-    return value
+    error("arguments must be whole numbers up to 9e15, got " .. table.concat(ARGV, " "))
+end
+
+local mode, max_delay, now = "take", 0, ""
+local options = 3 * #KEYS + 2
+if ARGV[options] then
+    mode, max_delay, now = ARGV[options], whole(ARGV[options + 1], 0, 0, 0), ARGV[options + 2] or ""
 end
 
 -- Redis's clock, not the caller's, so that servers whose clocks differ agree. It is read once: two readings in one
 -- script differ.
-local function read_clock()
-    local given = 4 + 4 * #KEYS
-    if ARGV[given] then return argument(given) end
+if now == "" then
     local time = redis.call("TIME")
-    return time[1] * 1000000 + time[2]
-end
-local now = read_clock()
-
--- What delayed requests took in advance, up to this long, is a promise and is never cut.
-local max_delay = argument(3)
-
--- A whole number as text. tostring() and .. keep only 14 digits.
-local function whole(value)
-    return string.format("%.0f", value)
+    now = time[1] * 1000000 + time[2]
+else
+    now = whole(now, 0, 0, 0)
 end
 
--- Micro-units as a decimal for people to read in redis-cli: 7000000 is "7", 7500000 is "7.5".
-local function decimal(micro)
-    if micro % UNIT == 0 then return whole(micro / UNIT) end
-    return (string.gsub(string.format("%.6f", micro / UNIT), "0+$", ""))
-end
+-- An algorithm is a function of a key and three parameters, of which the first is how much fits at most. It reads the
+-- key, changes nothing, and returns
+--   left         how much fits now
+--   wait(cost)   microseconds until this cost fits; 0 if it fits now
+--   take(cost)   takes it, writes the state, and returns what is left then
+--   found        what the key holds: "nothing", "state", or "nonsense": something of no use to anybody
+-- When all of the limit fits again, the state is that of a client who was never seen. So long the key lives.
 
--- A stored number as this script would have written it, or nil: text that is no number, "nan", "inf", out of range.
-local function stored_number(text, scale, lowest, highest)
-    local value = tonumber(text)
-    if not value then return nil end
-    value = value * scale
-    value = floor(value) + (value % 1 >= 0.5 and 1 or 0)  -- adding 0.5 itself would round above 2^52
-    if value >= lowest and value <= highest then return value end  -- never true of nan
-    return nil
-end
-
--- Runs a command that reads. The second result tells that the key is of another type: it is of no use to anybody,
--- and take() or keep() must delete it.
-local function read(command, key, ...)
-    local reply = redis.pcall(command, key, ...)
-    if type(reply) ~= "table" or not reply.err then return reply, false end
+-- Runs a command that reads, and returns its reply. The second result tells that the key is of another type.
+local function read(...)
+    local reply = redis.pcall(...)
+    if not reply.err then return reply, false end
     -- Any other error (a missing permission, say) is passed on. Taking it for an empty key would let everybody in.
     if string.sub(reply.err, 1, 9) ~= "WRONGTYPE" then error(reply.err, 0) end
     return {}, true
 end
 
--- Reads two fields of a hash as text. The third result tells that the key holds something else than such a hash.
-local function read_fields(key, first, second)
-    local reply, broken = read("HMGET", key, first, second)
-    if reply[1] and reply[2] then return reply[1], reply[2], false end
-    return nil, nil, broken or (reply[1] or reply[2]) and true or false
-end
-
--- Milliseconds that a state must be kept for. Redis counts a TTL in milliseconds; rounding down would forget too soon.
-local function ttl_ms(microseconds)
-    return max(1, ceil(microseconds / 1000))
-end
-
--- For keep(): the key lives at least this long, and what is of no use goes. A key that nobody gave a TTL (PERSIST)
--- gets one.
-local function keep_key(key, stored, broken, microseconds)
-    if broken then
+-- A denial and a peek write nothing, but for two exceptions: a TTL that is missing, or shorter than the state now needs
+-- (the rate became slower), is mended, and a key that holds nonsense is deleted.
+local function mend(key, found, needed)
+    if found == "nonsense" then
         redis.call("DEL", key)
-    elseif stored then
-        local left = redis.call("PTTL", key)
+    elseif found == "state" then
+        local ttl = redis.call("PTTL", key)
         -- Redis keeps a key until the millisecond after its last is over.
-        local enough = left >= 0 and (left + 1) * 1000 - now % 1000 >= microseconds
-        if left >= -1 and not enough then redis.call("PEXPIRE", key, whole(ttl_ms(microseconds))) end
+        if ttl == -1 or ttl >= 0 and (ttl + 1) * 1000 - now % 1000 < needed then
+            redis.call("PEXPIRE", key, math.max(1, math.ceil(needed / 1000)))
+        end
     end
 end

@@ -3,51 +3,46 @@
 -- It lets a burst of `capacity` through at once, then `rate` per `interval` on average.
 -- State: a hash of `tokens` and `last_refill`. No key means a full bucket.
 
-function algorithms.token_bucket(key, capacity, rate, interval)
-    local tokens, last_refill
-    local empty_to_full = ceil(capacity / rate) * interval
+local function token_bucket(key, capacity, rate, interval)
+    local empty_to_full = math.ceil(capacity / rate) * interval
     if not (empty_to_full <= EXACT) then error("a bucket that never fills") end
 
-    local tokens_text, refill_text, broken = read_fields(key, "tokens", "last_refill")
-    local stored = tokens_text ~= nil
-    if stored then
-        -- Below zero are tokens that delayed requests took in advance.
-        tokens = stored_number(tokens_text, UNIT, -2e9 * UNIT, 1e9 * UNIT)
-        last_refill = stored_number(refill_text, 1, 0, EXACT)
-        broken = not (tokens and last_refill)
+    local fields, other_type = read("HMGET", key, "tokens", "last_refill")
+    local tokens, last_refill, found = tonumber(fields[1]), tonumber(fields[2]), "state"
+    -- Below zero are tokens that delayed requests took in advance. (Of "nan" no comparison is true.)
+    if tokens and tokens >= -2e9 and tokens <= 1e9
+        and last_refill and last_refill >= 0 and last_refill <= EXACT and last_refill % 1 == 0 then
+        tokens = math.floor(tokens * UNIT + 0.5)
+        if tokens > capacity then tokens = capacity end  -- it may have become smaller
+    else
+        found = (fields[1] or fields[2] or other_type) and "nonsense" or "nothing"
+        tokens, last_refill = capacity, now
     end
 
     -- Tokens were added at the end of each interval since last_refill. A bucket that is full again is as good as new:
     -- its clock stands still until somebody takes from it.
-    local function refill()
-        tokens = min(tokens, capacity)  -- the capacity may have become smaller
-        if last_refill - now > empty_to_full then return false end  -- further ahead than can be true
-        local needed = ceil((capacity - tokens) / rate)
-        local passed = max(0, floor((now - last_refill) / interval))  -- 0: the clock went back; no refill twice
-        if passed >= needed or (needed - passed) * interval > EXACT then return false end
-        tokens = tokens + passed * rate
-        last_refill = last_refill + passed * interval
-        return true
-    end
-
-    if not (tokens and last_refill and refill()) then
+    local needed = math.ceil((capacity - tokens) / rate)
+    local passed = math.floor((now - last_refill) / interval)
+    if passed < 0 then passed = 0 end  -- the clock went back; no refill twice
+    if passed >= needed or (needed - passed) * interval > EXACT
+        or last_refill - now > empty_to_full then  -- further ahead than can be true
         tokens, last_refill = capacity, now
+    else
+        tokens, last_refill = tokens + passed * rate, last_refill + passed * interval
     end
 
     local function wait(cost)
         if cost <= tokens then return 0 end
-        return last_refill + ceil((cost - tokens) / rate) * interval - now
+        return last_refill + math.ceil((cost - tokens) / rate) * interval - now
     end
 
-    return {
-        wait = wait,
-        fits = function() return max(0, tokens) end,
-        take = function(cost)
-            tokens = tokens - cost
-            if broken then redis.call("DEL", key) end
-            redis.call("HSET", key, "tokens", decimal(tokens), "last_refill", whole(last_refill))
-            redis.call("PEXPIRE", key, whole(ttl_ms(wait(capacity))))
-        end,
-        keep = function() keep_key(key, stored, broken, wait(capacity)) end,
-    }
+    local function take(cost)
+        tokens = tokens - cost
+        local text = tokens / UNIT  -- for people to read in redis-cli: 7000000 is "7", 7500000 is "7.5"
+        if text % 1 ~= 0 then text = string.gsub(string.format("%.6f", text), "0+$", "") end
+        redis.call("HSET", key, "tokens", text, "last_refill", last_refill)
+        return tokens
+    end
+
+    return tokens, wait, take, found
 end

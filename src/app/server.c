@@ -24,7 +24,7 @@
 #include "http/site.h"
 #include "http/tls.h"
 #include "http/tries.h"
-#include "limit/limiter.h"
+#include "limit/decide_script.h"
 
 enum { STOP_GRACE_MS = 5000, SETTLE_MIN_MS = 1000, SPARE_DESCRIPTORS = 256 };
 
@@ -150,7 +150,7 @@ static int start_redis(struct server *server, struct err *err) {
         .timeout_ms = options->redis_timeout_ms,
         .probe_key = server->probe_key,
     };
-    redis_script_init(&limiter_script);
+    decide_scripts_init();
     if (!options->with_redis) return 0;
     server->private_redis = embedded_redis_start(err);
     if (!server->private_redis) return -1;

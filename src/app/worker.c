@@ -17,6 +17,7 @@
 #include "http/hold.h"
 #include "http/http.h"
 #include "http/route.h"
+#include "limit/decide_script.h"
 #include "limit/key_admin.h"
 #include "limit/limiter.h"
 
@@ -251,10 +252,11 @@ static void on_closed(void *arg, const struct sockaddr *address) {
 }
 
 static void start_services(struct worker *worker) {
-    static const struct redis_script *const scripts[] = {&limiter_script};
+    size_t count;
+    const struct redis_script *const *scripts = decide_scripts(&count);
 
     worker->link =
-        redis_link_new(worker->loop, worker->settings->redis, scripts, 1, on_redis_changed, worker);
+        redis_link_new(worker->loop, worker->settings->redis, scripts, count, on_redis_changed, worker);
     worker->limiter = limiter_new(worker->link, worker->settings->local, worker->settings->key_prefix);
     worker->services = worker->settings->services;
     worker->hold = hold_new(worker->loop, HOLD_MAX);

@@ -12,25 +12,21 @@
 #include "base/decimal.h"
 #include "base/log.h"
 #include "base/xmalloc.h"
-#include "limit/lua_scripts.h"
+#include "limit/decide_script.h"
 #include "limit/redis_key.h"
+#include "limit/script_reply.h"
 #include "redis/redis_fault.h"
 
 enum {
-    ARGS_HEAD = 3,      /* cost, mode, longest delay */
-    ARGS_PER_LIMIT = 4, /* algorithm and three parameters */
-    ARGV_MAX = LIMITS_MAX + ARGS_HEAD + ARGS_PER_LIMIT * LIMITS_MAX,
-    REPLY_HEAD = 3, /* time, admitted, due */
-    REPLY_PER_LIMIT = 4,
+    ARGS_HEAD = 1, /* cost */
+    ARGS_PER_LIMIT = PARAMS_MAX,
+    ARGS_OPTIONS = 3, /* mode, longest delay, time */
+    ARGV_MAX = LIMITS_MAX + ARGS_HEAD + ARGS_PER_LIMIT * LIMITS_MAX + ARGS_OPTIONS + LIMITS_MAX,
     TEXT_MAX = 16 * 1024,
     TAG_MAX = LOCAL_KEY_TEXT_MAX,
     SPARE_MAX = 4096,
     COMPLAIN_EVERY_US = 10000000
 };
-
-_Static_assert(ARGS_PER_LIMIT == 1 + PARAMS_MAX, "the script takes all parameters of a limit");
-
-struct redis_script limiter_script = {.name = "decide", .text = lua_decide_text};
 
 /* A decision on its way. */
 struct pending {
@@ -124,58 +120,41 @@ static int64_t longest_delay(const struct policy *policy) {
     return policy->on_limit == ON_LIMIT_DELAY ? policy->max_delay_us : 0;
 }
 
-static void build(struct limiter *limiter, const struct policy *policy, const char *key, size_t key_len,
-                  int64_t cost, enum limiter_mode mode) {
+/* What is as usual, the script knows. */
+static void add_options(struct limiter *limiter, const struct policy *policy, enum limiter_mode mode) {
     static const char *const modes[] = {[LIMITER_TAKE] = "take",
                                         [LIMITER_TAKE_NOW] = "now",
                                         [LIMITER_PEEK] = "peek",
                                         [LIMITER_LOOK] = "look"};
+    int64_t delay = longest_delay(policy);
+    bool several = policy->limit_count > 1;
+    if (mode == LIMITER_TAKE && delay == 0 && !several) return;
+    add_text(limiter, modes[mode]);
+    add_int(limiter, delay);
+    if (!several) return;
+    add_text(limiter, ""); /* Redis's time */
+    for (size_t i = 0; i < policy->limit_count; i++)
+        add_text(limiter, policy->limits[i].algorithm->name);
+}
+
+static void build(struct limiter *limiter, const struct policy *policy, const char *key, size_t key_len,
+                  int64_t cost, enum limiter_mode mode) {
     buf_clear(&limiter->text);
     limiter->argc = 0;
     limiter->starts[0] = 0;
     add_keys(limiter, policy, key, key_len);
     add_int(limiter, cost * MICRO);
-    add_text(limiter, modes[mode]);
-    add_int(limiter, longest_delay(policy));
     for (size_t i = 0; i < policy->limit_count; i++) {
-        add_text(limiter, policy->limits[i].algorithm->name);
         for (size_t p = 0; p < PARAMS_MAX; p++)
             add_int(limiter, policy->limits[i].params[p]);
     }
+    add_options(limiter, policy, mode);
 }
 
 /* --- reply --- */
 
-/* Element `index` of the reply, which must be a whole number from 0 to `highest`. */
-static bool read_count(const struct redis_value *value, size_t index, int64_t highest, int64_t *out) {
-    return redis_value_int(redis_value_at(value, index), out) && *out >= 0 && *out <= highest;
-}
-
-static bool read_limit(const struct redis_value *value, size_t at, int64_t units, struct limit_state *state) {
-    return read_count(value, at, units, &state->remaining) &&
-           read_count(value, at + 1, INT64_MAX, &state->reset_after_us) &&
-           read_count(value, at + 2, INT64_MAX, &state->retry_after_us) &&
-           read_count(value, at + 3, INT64_MAX, &state->wait_one_us);
-}
-
-/* False if this is not what the script replies: then nothing of it is believed. */
-static bool read_reply(const struct policy *policy, const struct redis_value *value,
-                       struct decision *decision) {
-    int64_t admitted, due;
-    if (redis_value_count(value) != REPLY_HEAD + REPLY_PER_LIMIT * policy->limit_count) return false;
-    if (!read_count(value, 0, INT64_MAX, &decision->now_us) || !read_count(value, 1, 1, &admitted) ||
-        !read_count(value, 2, INT64_MAX, &due))
-        return false;
-    for (size_t i = 0; i < policy->limit_count; i++) {
-        size_t at = REPLY_HEAD + REPLY_PER_LIMIT * i;
-        if (!read_limit(value, at, limit_units(&policy->limits[i]), &decision->limits[i])) return false;
-    }
-    decision->count = policy->limit_count;
-    decision->source = SOURCE_REDIS;
-    decision->outcome = admitted ? DECISION_ALLOWED : DECISION_DENIED;
-    decision->delayed_us = admitted ? due : 0;
-    decision->binding = decision_binding(decision->limits, decision->count, !admitted);
-    return true;
+static int64_t longest_of(const struct pending *pending) {
+    return pending->mode == LIMITER_TAKE_NOW ? 0 : longest_delay(pending->policy);
 }
 
 static void decide_here(const struct pending *pending, struct decision *decision) {
@@ -232,13 +211,15 @@ static void on_reply(void *arg, enum redis_status status, const struct redis_val
     struct pending *pending = arg;
     struct limiter *limiter = pending->limiter;
     struct decision decision = {.cost = pending->cost};
-    if (status == REDIS_OK && read_reply(pending->policy, value, &decision)) {
+    const struct policy *policy = pending->policy;
+    if (status == REDIS_OK &&
+        script_reply_read(value, policy->limits, policy->limit_count, longest_of(pending), &decision)) {
         remember(pending, &decision);
     } else {
         if (status == REDIS_OK || status == REDIS_ERROR) complain(limiter, error);
         decide_without(pending, &decision);
     }
-    apply_shadow(pending->policy, &decision);
+    apply_shadow(policy, &decision);
     limiter_done *done = pending->done;
     void *done_arg = pending->arg;
     pending_free(limiter, pending); /* its memory may serve the next decision, which `done` may ask for */
@@ -274,6 +255,6 @@ void limiter_decide(struct limiter *limiter, const struct policy *policy, const 
         argv[i] = limiter->text.data + limiter->starts[i];
         lengths[i] = limiter->starts[i + 1] - limiter->starts[i];
     }
-    redis_link_eval(limiter->link, &limiter_script, (int)policy->limit_count, limiter->argc, argv, lengths,
-                    on_reply, pending);
+    redis_link_eval(limiter->link, decide_script_of(policy), (int)policy->limit_count, limiter->argc, argv,
+                    lengths, on_reply, pending);
 }

@@ -24,10 +24,8 @@ enum limiter_mode {
 
 typedef void limiter_done(void *arg, const struct decision *decision);
 
-/* The scripts that a link must be given to serve a limiter. */
-extern struct redis_script limiter_script;
-
-/* `link`, `local` (the process's, shared) and `key_prefix` outlive the limiter. */
+/* `link` (which has loaded decide_scripts()), `local` (the process's, shared) and `key_prefix` outlive the
+ * limiter. */
 struct limiter *limiter_new(struct redis_link *link, struct local_limiter *local, const char *key_prefix);
 void limiter_free(struct limiter *limiter);
 

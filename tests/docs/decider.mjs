@@ -3,7 +3,7 @@
 //
 // Times are microseconds; a limit is {algorithm, params}, the parameters as people write them ({capacity: 10, ...}).
 
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -22,10 +22,9 @@ export const PARAMETERS = {
 };
 
 // Joined as the build does it.
-export function script() {
-  const between = readdirSync(join(repository, 'lua')).filter((name) => name.endsWith('.lua') && !['prelude.lua', 'decide.lua'].includes(name));
-  return ['prelude.lua', ...between.sort(), 'decide.lua']
-    .map((name) => readFileSync(join(repository, 'lua', name), 'utf8')).join('\n');
+export function script(algorithm) {
+  const read = (name) => readFileSync(join(repository, 'lua', `${name}.lua`), 'utf8');
+  return [read('prelude'), read(algorithm), `local algorithm = ${algorithm}`, read('decide_one')].join('\n');
 }
 
 // Keys expire by Redis's own clock, which knows nothing of the time passed in. So the TTL that the script sets is
@@ -52,7 +51,7 @@ return reply`;
 export function scriptArguments({ algorithm, params }, { cost = 1, mode = 'take', delay = 0, at }) {
   const names = PARAMETERS[algorithm];
   const numbers = [0, 1, 2].map((i) => (names[i] ? Math.round(params[names[i]] * MICRO) : 0));
-  return [cost * MICRO, mode, delay, algorithm, ...numbers, ...(at === undefined ? [] : [at])];
+  return [cost * MICRO, ...numbers, mode, delay, ...(at === undefined ? [] : [at])];
 }
 
 export class Decider {
@@ -60,14 +59,19 @@ export class Decider {
     const decider = new Decider();
     decider.redis = await RedisServer.prepare();
     await decider.redis.start();
-    decider.digest = await decider.redis.command('SCRIPT', 'LOAD', reporting(script()));
+    decider.digests = {};
+    for (const algorithm of Object.keys(PARAMETERS)) {
+      decider.digests[algorithm] = await decider.redis.command('SCRIPT', 'LOAD', reporting(script(algorithm)));
+    }
     return decider;
   }
 
   async decide(key, limit, request) {
-    const reply = await this.redis.command('EVALSHA', this.digest, 1, key, ...scriptArguments(limit, request));
-    const [now, admitted, due, remaining, resetAfter, retryAfter, , ttl] = reply;
-    return { now, allowed: admitted === 1, due, remaining, resetAfter, retryAfter, ttl };
+    const digest = this.digests[limit.algorithm];
+    const reply = await this.redis.command('EVALSHA', digest, 1, key, ...scriptArguments(limit, request));
+    const [now, due, remaining, resetAfter, ttl] = reply;
+    const allowed = due <= (request.delay ?? 0);
+    return { now, allowed, due, remaining, resetAfter, retryAfter: allowed ? 0 : due - (request.delay ?? 0), ttl };
   }
 
   // What the key holds, as [name, value] pairs: fields of a hash, or members and times of a log, in order.

@@ -20,8 +20,8 @@ async function inThreeSteps(redis) {
 }
 
 async function byScript(redis) {
-  const reply = await redis.command('EVAL', script(), 1, 'bucket', ...scriptArguments(LIMIT, { cost: 1 }));
-  return reply[1] === 1;
+  const reply = await redis.command('EVAL', script(LIMIT.algorithm), 1, 'bucket', ...scriptArguments(LIMIT, { cost: 1 }));
+  return reply[1] === 0; // nothing to wait for
 }
 
 // Each client has a connection of its own, as so many servers would.

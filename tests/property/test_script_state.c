@@ -3,6 +3,7 @@
 #include <hiredis/hiredis.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "unit/bucket_script.h"
 #include "unit/unit.h"
@@ -27,9 +28,9 @@ END_TEST
 static long long ttl_after_take(const struct bucket *set) {
     flush();
     freeReplyObject(redisCommand(script_context, "MULTI"));
-    freeReplyObject(redisCommand(
-        script_context, "EVALSHA %s 1 k 1000000 take 0 token_bucket %lld %lld %lld %lld", script_digest,
-        (long long)set->capacity, (long long)set->rate, (long long)set->interval, START));
+    freeReplyObject(redisCommand(script_context, "EVALSHA %s 1 k 1000000 %lld %lld %lld take 0 %lld",
+                                 script_digest, (long long)set->capacity, (long long)set->rate,
+                                 (long long)set->interval, START));
     freeReplyObject(redisCommand(script_context, "PTTL k"));
     redisReply *reply = redisCommand(script_context, "EXEC");
     ck_assert_int_eq(reply->elements, 2);
@@ -116,13 +117,15 @@ END_TEST
 /* --- several limits, bad arguments --- */
 
 START_TEST(all_limits_or_none) {
-    const char *format = "EVALSHA %s 2 a b %lld take 0 token_bucket 10000000 1000000 1000000 "
-                         "token_bucket 3000000 1000000 60000000 %lld";
+    const char *format =
+        "EVALSHA %s 2 a b %lld 10000000 1000000 1000000 3000000 1000000 60000000 take 0 %lld "
+        "token_bucket token_bucket";
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(
-            read_said(redisCommand(script_context, format, script_digest, MICRO, START), 1).remaining, 2 - i);
-    struct said first = read_said(redisCommand(script_context, format, script_digest, MICRO, START), 0);
-    struct said second = read_said(redisCommand(script_context, format, script_digest, MICRO, START), 1);
+            read_said(redisCommand(script_context, format, several_digest, MICRO, START), 1, 0).remaining,
+            2 - i);
+    struct said first = read_said(redisCommand(script_context, format, several_digest, MICRO, START), 0, 0);
+    struct said second = read_said(redisCommand(script_context, format, several_digest, MICRO, START), 1, 0);
     ck_assert_int_eq(first.admitted, 0);
     ck_assert_int_eq(first.due, 60 * MICRO);
     ck_assert_int_eq(first.remaining, 7); /* nothing was taken from it */
@@ -132,26 +135,53 @@ START_TEST(all_limits_or_none) {
 END_TEST
 
 static const char *const bad_arguments[] = {
-    "x take 0 token_bucket 10000000 1000000 1000000",
-    "-1 take 0 token_bucket 10000000 1000000 1000000",
-    "nan take 0 token_bucket 10000000 1000000 1000000",
-    "1.5 take 0 token_bucket 10000000 1000000 1000000",
-    "1000000 take 0 no_such_thing 10000000 1000000 1000000",
-    "1000000 take 0 token_bucket 10000000 0 1000000",
-    "1000000 take 0 token_bucket 10000000 1000000",
-    "1000000 take 0 token_bucket 1e17 1000000 1000000",
-    "1000000 take x token_bucket 10000000 1000000 1000000",
-    "1000000 take 0 token_bucket 0 0 1000000",
-    "1000000 take 0 token_bucket 1000000000000000 1 1000000",
+    "x 10000000 1000000 1000000",
+    "-1 10000000 1000000 1000000",
+    "nan 10000000 1000000 1000000",
+    "inf 10000000 1000000 1000000",
+    "1.5 10000000 1000000 1000000",
+    "0.5 10000000.5 1000000 1000000",
+    "1000000 10000000 0 1000000",
+    "1000000 10000000 1000000",
+    "1000000 1e17 1000000 1000000",
+    "1000000 10000000 1000000 1000000 take x",
+    "1000000 10000000 1000000 1000000 take -1",
+    "1000000 10000000 1000000 1000000 take 0 x",
+    "1000000 10000000 1000000 1000000 take 0 1.5",
+    "1000000 0 0 1000000",
+    "1000000 1000000000000000 1 1000000",
 };
 
-START_TEST(bad_arguments_write_nothing) {
-    char command[256];
-    snprintf(command, sizeof command, "EVALSHA %s 1 k %s", script_digest, bad_arguments[_i]);
-    redisReply *reply = redisCommand(script_context, command);
+static const char *const bad_several[] = {
+    "1000000 10000000 1000000 1000000 10000000 1000000 1000000 take 0",
+    "1000000 10000000 1000000 1000000 10000000 1000000 1000000 take 0 # token_bucket",
+    "1000000 10000000 1000000 1000000 10000000 1000000 1000000 take 0 # token_bucket no_such_thing",
+    "1000000 10000000 1000000 1000000 10000000 0 1000000 take 0 # token_bucket token_bucket",
+    "x 10000000 1000000 1000000 10000000 1000000 1000000 take 0 # token_bucket token_bucket",
+};
+
+static void refuse(const char *digest, const char *keys, const char *arguments) {
+    char command[256], *text = command;
+    const char *argv[24];
+    int argc = 0;
+    snprintf(command, sizeof command, "EVALSHA %s %s %s", digest, keys, arguments);
+    for (char *word; (word = strsep(&text, " "));)
+        argv[argc++] = strcmp(word, "#") == 0 ? "" : word;
+    redisReply *reply = redisCommandArgv(script_context, argc, argv, NULL);
     ck_assert_int_eq(reply->type, REDIS_REPLY_ERROR);
+    ck_assert_ptr_null(strstr(reply->str, "NOSCRIPT"));
     freeReplyObject(reply);
     ck_assert_int_eq(ask("EXISTS", "k"), 0);
+    ck_assert_int_eq(ask("EXISTS", "l"), 0);
+}
+
+START_TEST(bad_arguments_write_nothing) {
+    refuse(script_digest, "1 k", bad_arguments[_i]);
+}
+END_TEST
+
+START_TEST(bad_arguments_of_several_limits_write_nothing) {
+    refuse(several_digest, "2 k l", bad_several[_i]);
 }
 END_TEST
 
@@ -160,8 +190,7 @@ START_TEST(a_missing_permission_admits_nobody) {
     take(&guide[0], 10, START);
     freeReplyObject(redisCommand(script_context, "ACL SETUSER default -hmget"));
     redisReply *reply = redisCommand(
-        script_context, "EVALSHA %s 1 k 1000000 take 0 token_bucket 10000000 1000000 1000000 %lld",
-        script_digest, START);
+        script_context, "EVALSHA %s 1 k 1000000 10000000 1000000 1000000 take 0 %lld", script_digest, START);
     ck_assert_int_eq(reply->type, REDIS_REPLY_ERROR);
     freeReplyObject(reply);
     check_field("tokens", "0");
@@ -173,9 +202,7 @@ START_TEST(real_time) {
     int64_t before = atoll(time->element[0]->str) * MICRO + atoll(time->element[1]->str);
     freeReplyObject(time);
     struct said said = read_said(
-        redisCommand(script_context, "EVALSHA %s 1 k 1000000 take 0 token_bucket 10000000 1000000 1000000",
-                     script_digest),
-        0);
+        redisCommand(script_context, "EVALSHA %s 1 k 1000000 10000000 1000000 1000000", script_digest), 0, 0);
     ck_assert_int_ge(said.now, before);
     ck_assert_int_lt(said.now, before + 60 * MICRO);
     ck_assert_int_eq(said.remaining, 9);
@@ -194,6 +221,7 @@ int main(void) {
     tcase_add_loop_test(tcase, nonsense_is_a_new_client, 0, COUNT(nonsense));
     tcase_add_test(tcase, all_limits_or_none);
     tcase_add_loop_test(tcase, bad_arguments_write_nothing, 0, COUNT(bad_arguments));
+    tcase_add_loop_test(tcase, bad_arguments_of_several_limits_write_nothing, 0, COUNT(bad_several));
     tcase_add_test(tcase, a_missing_permission_admits_nobody);
     tcase_add_test(tcase, real_time);
     suite_add_tcase(suite, tcase);

@@ -172,9 +172,9 @@ static void check_bound(const struct bucket *set, const int64_t *times, const in
 /* A key's TTL runs in real time, the history does not: the key is kept before anything else can happen. */
 static struct said take_and_keep(const struct bucket *set, int64_t cost, int64_t now) {
     redisAppendCommand(script_context, "MULTI");
-    redisAppendCommand(script_context, "EVALSHA %s 1 k %lld take 0 token_bucket %lld %lld %lld %lld",
-                       script_digest, (long long)(cost * MICRO), (long long)set->capacity,
-                       (long long)set->rate, (long long)set->interval, (long long)now);
+    redisAppendCommand(script_context, "EVALSHA %s 1 k %lld %lld %lld %lld take 0 %lld", script_digest,
+                       (long long)(cost * MICRO), (long long)set->capacity, (long long)set->rate,
+                       (long long)set->interval, (long long)now);
     redisAppendCommand(script_context, "PERSIST k");
     redisAppendCommand(script_context, "EXEC");
     void *reply = NULL;
@@ -187,7 +187,7 @@ static struct said take_and_keep(const struct bucket *set, int64_t cost, int64_t
     redisReply *first = exec->element[0];
     exec->element[0] = NULL;
     freeReplyObject(exec);
-    return read_said(first, 0);
+    return read_said(first, 0, 0);
 }
 
 START_TEST(random_histories) {

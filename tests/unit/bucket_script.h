@@ -17,19 +17,19 @@ struct bucket { /* settings, in millionths and microseconds */
     int64_t capacity, rate, interval;
 };
 
-struct said { /* the script's reply for one limit */
+struct said { /* what the script's reply says of one limit */
     int64_t now, admitted, due, remaining, reset_after, retry_after, wait_one;
 };
 
 extern struct private_redis script_redis;
 extern struct redisContext *script_context;
-extern char script_digest[64];
+extern char script_digest[64], several_digest[64];
 
 void script_setup(void); /* fixtures */
 void script_teardown(void);
 
 void flush(void);
-struct said read_said(struct redisReply *reply, size_t limit); /* frees the reply; fails on an error */
+struct said read_said(struct redisReply *reply, size_t limit, int64_t max_delay); /* frees the reply; fails on an error */
 
 /* A decision for `cost` whole units at a given time; take and peek at key "k". */
 struct said decide(const struct bucket *set, const char *key, const char *mode, int64_t cost,

@@ -1,6 +1,8 @@
 /* Runs the script with its own `redis` in front of Redis's. Checks nothing itself but that it answers. */
 #include "unit/spy_script.h"
 
+#include "limit/script_reply.h" /* before hiredis, whose macros share a name or two with it */
+
 #include <hiredis/hiredis.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +19,7 @@ enum { WORDS_MAX = 64, WORD_BYTES = 24 };
 static const char before[] =
     "local server, writes, ttls, pttls = redis, 0, {}, {}\n"
     "for i, key in ipairs(KEYS) do\n"
-    "  ttls[key], pttls[key] = -1, tonumber(ARGV[4 + 4 * #KEYS + i])\n"
+    "  ttls[key], pttls[key] = -1, tonumber(ARGV[#ARGV - #KEYS + i])\n"
     "end\n"
     "local reads = {TIME = 1, HMGET = 1, HGETALL = 1, ZRANGE = 1, ZRANGEBYSCORE = 1, "
     "ZRANK = 1, ZCARD = 1}\n"
@@ -37,20 +39,35 @@ static const char after[] = "end\n"
 
 static struct private_redis redis;
 static redisContext *context;
-static char digest[64];
+static char digests[32][64]; /* of lua_scripts */
+
+static void load(const char *script, char *digest, size_t size) {
+    struct buf text = BUF_INIT(256 * 1024);
+    buf_adds(&text, before);
+    buf_adds(&text, script);
+    buf_adds(&text, after);
+    redisReply *reply = redisCommand(context, "SCRIPT LOAD %s", buf_str(&text));
+    ck_assert_msg(reply && reply->type == REDIS_REPLY_STRING, "%s", reply ? reply->str : context->errstr);
+    snprintf(digest, size, "%s", reply->str);
+    freeReplyObject(reply);
+    buf_free(&text);
+}
 
 void spy_setup(void) {
     private_redis_start(&redis, NULL, 0);
     context = private_redis_connect(&redis);
-    struct buf text = BUF_INIT(256 * 1024);
-    buf_adds(&text, before);
-    buf_adds(&text, lua_decide_text);
-    buf_adds(&text, after);
-    redisReply *reply = redisCommand(context, "SCRIPT LOAD %s", buf_str(&text));
-    ck_assert_msg(reply && reply->type == REDIS_REPLY_STRING, "%s", reply ? reply->str : context->errstr);
-    snprintf(digest, sizeof digest, "%s", reply->str);
-    freeReplyObject(reply);
-    buf_free(&text);
+    for (size_t i = 0; i < lua_script_count; i++)
+        load(lua_scripts[i].text, digests[i], sizeof digests[i]);
+}
+
+static const char *digest_for(const struct spy_request *request) {
+    const char *name = request->count == 1 ? request->limits[0].algorithm->name : NULL;
+    for (size_t i = 0; i < lua_script_count; i++) {
+        const char *algorithm = lua_scripts[i].algorithm;
+        if (name == NULL ? algorithm == NULL : algorithm && strcmp(name, algorithm) == 0) return digests[i];
+    }
+    ck_abort_msg("no script for %s", name ? name : "several limits");
+    abort();
 }
 
 void spy_teardown(void) {
@@ -84,19 +101,20 @@ static void add_number(struct words *words, int64_t value) {
 void spy_ask(const struct spy_request *request) {
     struct words words = {.count = 0};
     add(&words, "EVALSHA");
-    add(&words, digest);
+    add(&words, digest_for(request));
     add_number(&words, (int64_t)request->count);
     for (size_t i = 0; i < request->count; i++)
         add(&words, request->keys[i]);
     add_number(&words, request->cost * MICRO);
-    add(&words, request->mode);
-    add_number(&words, request->max_delay_us);
     for (size_t i = 0; i < request->count; i++) {
-        add(&words, request->limits[i].algorithm->name);
         for (size_t p = 0; p < PARAMS_MAX; p++)
             add_number(&words, request->limits[i].params[p]);
     }
+    add(&words, request->mode);
+    add_number(&words, request->max_delay_us);
     add_number(&words, request->now_us);
+    for (size_t i = 0; i < request->count && request->count > 1; i++)
+        add(&words, request->limits[i].algorithm->name);
     for (size_t i = 0; i < request->count; i++)
         add_number(&words, request->pttl_ms[i]);
     spy_command(words.argv, words.count);
@@ -120,24 +138,19 @@ int64_t spy_number(const char *const *words, int count) {
     return number;
 }
 
-void spy_answer(size_t count, struct spy_said *said) {
+void spy_answer(const struct limit_settings *limits, size_t count, int64_t longest_us,
+                struct spy_said *said) {
     redisReply *reply = next_reply();
-    ck_assert_msg(reply->type == REDIS_REPLY_ARRAY && reply->elements == 3 + 5 * count + 1,
+    size_t own = reply->elements - count - 1; /* behind them what `after` adds */
+    ck_assert_msg(reply->type == REDIS_REPLY_ARRAY && reply->elements > count + 1,
                   "not the script's reply: %s", reply->str ? reply->str : "a list of another length");
-    int64_t numbers[3 + 5 * LIMITS_MAX + 1];
-    for (size_t i = 0; i < reply->elements; i++) {
-        ck_assert_int_eq(reply->element[i]->type, REDIS_REPLY_INTEGER);
-        numbers[i] = reply->element[i]->integer;
-    }
+    for (size_t i = 0; i < count; i++)
+        said->ttl_ms[i] = reply->element[own + i]->integer;
+    said->writes = reply->element[own + count]->integer;
+    reply->elements = own;
+    bool good = script_reply_read((const struct redis_value *)(const void *)reply, limits, count, longest_us,
+                                  &said->decision);
+    reply->elements = own + count + 1;
+    ck_assert_msg(good, "not the script's reply");
     freeReplyObject(reply);
-    *said = (struct spy_said){.now_us = numbers[0], .admitted = numbers[1], .due_us = numbers[2]};
-    for (size_t i = 0; i < count; i++) {
-        const int64_t *limit = numbers + 3 + 4 * i;
-        said->limits[i] = (struct limit_state){.remaining = limit[0],
-                                               .reset_after_us = limit[1],
-                                               .retry_after_us = limit[2],
-                                               .wait_one_us = limit[3]};
-        said->ttl_ms[i] = numbers[3 + 4 * count + i];
-    }
-    said->writes = numbers[3 + 5 * count];
 }

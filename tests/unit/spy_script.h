@@ -20,8 +20,7 @@ struct spy_request {
 };
 
 struct spy_said {
-    int64_t now_us, admitted, due_us;
-    struct limit_state limits[LIMITS_MAX];
+    struct decision decision;
     int64_t ttl_ms[LIMITS_MAX]; /* -1: not set */
     int64_t writes;             /* commands that write, PEXPIRE apart */
 };
@@ -31,8 +30,9 @@ void spy_teardown(void);
 void spy_ask(const struct spy_request *request);
 void spy_command(const char *const *words, int count); /* of Redis, whatever it answers */
 
-/* The next answer; those of commands come too, and say nothing. */
-void spy_answer(size_t count, struct spy_said *said);
+/* The next answer, to a request that could be held for `longest_us`; those of commands come too, and say
+ * nothing. */
+void spy_answer(const struct limit_settings *limits, size_t count, int64_t longest_us, struct spy_said *said);
 void spy_skip(void);
 
 /* A command's answer now: an integer, or -1 for anything else. Nothing may be outstanding. */

@@ -1,5 +1,6 @@
 /* The limiter over a real link: decisions from Redis, the policy's answer when there is none, replies that
  * are not the script's. The arithmetic is tested in tests/property. */
+#include "limit/decide_script.h"
 #include "limit/limiter.h"
 
 #include <stdio.h>
@@ -30,19 +31,19 @@ static void make_policy(void) {
 }
 
 /* The world's link loads the counting script; the limiter needs its own. */
-static void open_link(void) {
-    static const struct redis_script *const scripts[] = {&limiter_script};
-    redis_script_init(&limiter_script);
+static void open_link(const struct redis_script *const *scripts, size_t count) {
     local = local_limiter_new(LOCAL_KEYS_MAX, LOCAL_BYTES_MAX);
-    world->link = redis_link_new(world->loop, &world->settings, scripts, 1, NULL, NULL);
+    world->link = redis_link_new(world->loop, &world->settings, scripts, count, NULL, NULL);
     limiter = limiter_new(world->link, local, "rl:");
 }
 
 static void setup(void) {
+    size_t count;
+    const struct redis_script *const *scripts = decide_scripts(&count);
     make_policy();
     private_redis_start(&redis, NULL, 0);
     world = world_new(redis.socket, NULL, 0);
-    open_link();
+    open_link(scripts, count);
     ck_assert(world_until_state(world, REDIS_READY, SOON_MS));
 }
 
@@ -210,15 +211,16 @@ END_TEST
 static struct stub_redis stub;
 
 static void setup_stub(void) {
-    char digest[64];
+    static char digest[64];
+    static const struct redis_script *script;
     make_policy();
+    script = decide_script_of(&policy);
     stub_redis_start(&stub);
     world = world_new(NULL, "127.0.0.1", stub.port);
     world->settings.timeout_ms = SOON_MS;
-    redis_script_init(&limiter_script);
-    snprintf(digest, sizeof digest, "$40\r\n%s\r\n", limiter_script.sha1);
-    stub.login = strdup(digest);
-    open_link();
+    snprintf(digest, sizeof digest, "$40\r\n%s\r\n", script->sha1);
+    stub.login = digest;
+    open_link(&script, 1);
     ck_assert(world_until_state(world, REDIS_READY, SOON_MS));
 }
 
@@ -227,23 +229,22 @@ static void teardown_stub(void) {
     limiter_free(limiter);
     local_limiter_free(local);
     stub_redis_stop(&stub);
-    free((void *)(uintptr_t)stub.login);
 }
 
 static const struct {
     const char *reply;
     bool good;
 } replies[] = {
-    {"*7\r\n:1\r\n:1\r\n:0\r\n:2\r\n:100\r\n:0\r\n:0\r\n", true},
-    {"*7\r\n:1\r\n:0\r\n:5\r\n:0\r\n:5\r\n:5\r\n:5\r\n", true},
-    {"*6\r\n:1\r\n:1\r\n:0\r\n:2\r\n:100\r\n:0\r\n", false},
-    {"*8\r\n:1\r\n:1\r\n:0\r\n:2\r\n:100\r\n:0\r\n:0\r\n:0\r\n", false},
-    {"*7\r\n:1\r\n:2\r\n:0\r\n:2\r\n:100\r\n:0\r\n:0\r\n", false},
-    {"*7\r\n:1\r\n:1\r\n:0\r\n:4\r\n:100\r\n:0\r\n:0\r\n", false},
-    {"*7\r\n:1\r\n:1\r\n:0\r\n:-1\r\n:100\r\n:0\r\n:0\r\n", false},
-    {"*7\r\n:1\r\n:1\r\n:-5\r\n:2\r\n:100\r\n:0\r\n:0\r\n", false},
-    {"*7\r\n:1\r\n:1\r\n:0\r\n:2\r\n:100\r\n:0\r\n$-1\r\n", false},
-    {"*7\r\n:1\r\n:1\r\n:0\r\n$1\r\n2\r\n:100\r\n:0\r\n:0\r\n", false},
+    {"*4\r\n:1\r\n:0\r\n:2\r\n:100\r\n", true},
+    {"*4\r\n:1\r\n:5\r\n:0\r\n:5\r\n", true},
+    {"*3\r\n:1\r\n:0\r\n:2\r\n", false},
+    {"*5\r\n:1\r\n:0\r\n:2\r\n:100\r\n:0\r\n", false},
+    {"*4\r\n:1\r\n:0\r\n:4\r\n:100\r\n", false},
+    {"*4\r\n:1\r\n:0\r\n:-1\r\n:100\r\n", false},
+    {"*4\r\n:1\r\n:-5\r\n:2\r\n:100\r\n", false},
+    {"*4\r\n:-1\r\n:0\r\n:2\r\n:100\r\n", false},
+    {"*4\r\n:1\r\n:0\r\n:2\r\n$-1\r\n", false},
+    {"*4\r\n:1\r\n:0\r\n$1\r\n2\r\n:100\r\n", false},
     {"*0\r\n", false},
     {"*-1\r\n", false},
     {"$-1\r\n", false},
@@ -266,6 +267,7 @@ START_TEST(only_the_script_s_reply_is_believed) {
 END_TEST
 
 int main(void) {
+    decide_scripts_init();
     Suite *suite = suite_create("limiter");
     TCase *real = tcase_create("real");
     tcase_add_checked_fixture(real, setup, teardown);

@@ -1,0 +1,20 @@
+-- Decides one request under one limit, by `algorithm`.
+--
+-- Reply, whole numbers only: the time; microseconds until this cost fits (0: it does; admitted is what need not wait
+-- for longer than it may be held); whole units left; microseconds until one more.
+
+local key = KEYS[1]
+local cost, size, second, third = whole(ARGV[1], ARGV[2], ARGV[3], ARGV[4])
+local left, wait, take, found = algorithm(key, size, second, third)
+local due = wait(cost)
+
+if due <= (mode == "now" and 0 or max_delay) and (mode == "take" or mode == "now") then
+    if found == "nonsense" then redis.call("DEL", key) end
+    left = take(cost)
+    redis.call("PEXPIRE", key, math.ceil(wait(size) / 1000))
+elseif mode ~= "look" then
+    mend(key, found, wait(size))
+end
+
+left = math.max(0, math.floor(left / UNIT))
+return {now, due, left, left < size / UNIT and wait((left + 1) * UNIT) or 0}

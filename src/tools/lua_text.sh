@@ -1,0 +1,14 @@
+# lua_text: a function for the scripts beside it. Writes Lua from standard input as the lines of a C string.
+# Lines stay lines, so that Redis's error messages can be counted back; comment lines become empty, indentation goes.
+
+lua_text() {
+    sed -e 's/^[[:blank:]]*//' -e 's/^--.*$//' -e 's/[[:blank:]]*$//' \
+        -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/?/\\?/g' -e 's/^/    "/' -e 's/$/\\n"/'
+}
+
+lua_no_long_brackets() {
+    if grep -n -e '--\[=*\[' -e '\[=*\[' "$@" /dev/null >&2; then
+        echo "lua_text.sh: long brackets are not handled: use -- comments and quoted strings" >&2
+        exit 1
+    fi
+}
