@@ -158,7 +158,7 @@ function paintGrid({ ctx, colour, box, top, limit, most, y }) {
     for (const value of [0, limit]) ctx.fillText(short(value), box.x + box.w + 5, y(value, most));
   }
   ctx.textBaseline = 'alphabetic';
-  for (let s = 0; s <= 60; s += 15) {
+  for (let s = 0; s <= 60; s += box.w < 330 ? 30 : 15) {
     ctx.textAlign = s === 60 ? 'left' : s === 0 ? 'right' : 'center';
     ctx.fillText(s === 0 ? 'now' : `${s} s ago`, box.x + box.w * (1 - s / 60), box.y + box.h + 14);
   }
