@@ -41,8 +41,9 @@ static bool has(const struct cors_origins *origins, const char *name) {
     return false;
 }
 
+/* A path that cannot be read is judged by how it begins. */
 static bool covers(const struct request *request) {
-    const char *path = request->uri.path;
+    const char *path = *request->uri.path ? request->uri.path : request->uri.raw_path;
 
     return request->services->cors->count > 0 && strncmp(path, "/api", 4) == 0 &&
            (path[4] == '\0' || path[4] == '/');

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "base/xmalloc.h"
+#include "http/cors.h"
 #include "http/http_head.h"
 #include "http/http_raw.h"
 #include "http/respond.h"
@@ -184,11 +185,16 @@ static enum MHD_Result refuse(struct http_request *r, const struct http_fault *f
     return MHD_NO;
 }
 
+/* No route has seen it, nor will. */
+static enum MHD_Result refuse_head(struct http_request *r, const struct http_fault *fault) {
+    cors_headers(&r->pub);
+    return refuse(r, fault);
+}
+
 static void describe(struct http_request *r, const char *method) {
     const union MHD_ConnectionInfo *peer =
         MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 
-    r->pub.services = r->http->services;
     r->pub.config = config_ref(*r->http->services->config);
     r->pub.method_name = method;
     r->pub.reserved = r->c->reserved;
@@ -205,8 +211,9 @@ static enum MHD_Result on_headers(struct http_request *r, const char *method, co
     r->http->in_flight++;
     r->began = r->touched = ev_now(r->http->loop);
     r->pub.method = http_method_of(method);
-    if (fault) return refuse(r, fault);
-    if (r->target_bad) return refuse(r, &(struct http_fault){400, r->target_error.text});
+    r->pub.services = r->http->services;
+    if (fault) return refuse_head(r, fault);
+    if (r->target_bad) return refuse_head(r, &(struct http_fault){400, r->target_error.text});
     describe(r, method);
     r->pub.body.max = r->http->callbacks.headers(&r->pub);
     return r->response ? refuse_early(r) : MHD_YES;

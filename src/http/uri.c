@@ -86,13 +86,12 @@ static int split_target(struct parts *parts, struct span target, struct err *err
     return 0;
 }
 
-static int count_params(struct span query, size_t *count, struct err *err) {
-    *count = 0;
+static size_t count_params(struct span query) {
+    size_t count = 0;
     while (query.len > 0) {
-        if (cut_at(&query, '&').len > 0) ++*count;
+        if (cut_at(&query, '&').len > 0) count++;
     }
-    if (*count <= URI_PARAMS_MAX) return 0;
-    return err_set(err, "%zu parameters; at most %d are allowed", *count, URI_PARAMS_MAX);
+    return count;
 }
 
 static int decode(struct span text, enum percent_plus plus, const char *where, char *out, size_t *len,
@@ -181,8 +180,7 @@ static int put_params(struct uri *uri, char **at, struct span query, struct err 
 }
 
 static int fill(struct uri *uri, const struct parts *parts, struct err *err) {
-    size_t params;
-    if (count_params(parts->query, &params, err)) return -1;
+    size_t params = count_params(parts->query);
     /* Path: kept as sent, and with a slash and a NUL more than was sent. A parameter: two NULs more. */
     size_t text = 2 * parts->path.len + 3 + parts->authority.len + 1 + 2 * parts->query.len + 1 + 2 * params;
     uri->memory = xmalloc(params * sizeof *uri->params + text);
@@ -192,6 +190,8 @@ static int fill(struct uri *uri, const struct parts *parts, struct err *err) {
     if (parts->path.at) uri->raw_query = put_span(&at, parts->query);
     if (parts->absolute) uri->authority = put_span(&at, parts->authority);
     if (parts->path.at && put_path(uri, &at, parts->path, err)) return -1;
+    if (params > URI_PARAMS_MAX)
+        return err_set(err, "%zu parameters; at most %d are allowed", params, URI_PARAMS_MAX);
     return put_params(uri, &at, parts->query, err);
 }
 

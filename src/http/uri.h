@@ -40,8 +40,8 @@ struct uri {
 
 enum { URI_PARAMS_MAX = 64 };
 
-/* Takes `target` apart (as in the request line). Returns 0, or -1 with words for the client. Free with
- * uri_free in either case. */
+/* Takes `target` apart (as in the request line). Returns 0, or -1 with words for the client; `path` and
+ * `raw_path` are then as far as it got, "" if not at all. Free with uri_free in either case. */
 int uri_parse(struct uri *uri, const char *target, size_t len, struct err *err);
 
 /* The same for a bare application/x-www-form-urlencoded body: only params are filled (all else: "").

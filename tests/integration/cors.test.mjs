@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 
 import { bucket } from '../harness/decision.mjs';
+import { rawExchange } from '../harness/raw.mjs';
 import { scenario } from '../harness/scenario.mjs';
 import { runProgram } from '../harness/server.mjs';
 import { until } from '../harness/time.mjs';
@@ -57,6 +58,31 @@ scenario('case WEB-03: every answer of /api is readable, refusals too; nothing e
   for (const path of ['/admin/config', '/check?policy=default&key=k&cost=0', '/config', '/', '/apix']) {
     const { headers } = await server.request(path, from(APP));
     assert.equal(headers['access-control-allow-origin'], undefined, path);
+  }
+});
+
+// What no route sees: [status, target, further fields].
+const BROKEN = [
+  [400, '/api/none%zz'], [400, '/api?user=%z'], [400, `/api?${'a&'.repeat(65)}`], [400, '/api/../..'], [400, 'http://localhost/api/%zz'],
+  [400, '/api', 'X-A : b\r\n'], [414, `/api?x=${'a'.repeat(7300)}`], [431, '/api', `X-A: ${'a'.repeat(7300)}\r\n`],
+  [431, '/api', 'X-A: b\r\n'.repeat(110)], [501, '/api', 'Transfer-Encoding: foo\r\n'], [417, '/api', 'Expect: nonsense\r\n'],
+];
+
+scenario('case WEB-03: answers to heads that no route sees are readable too', async (world) => {
+  const { server } = await world.pair({ args: [...bucket(10, 1, 600), ...ALLOWED] });
+  const ask = (target, fields = '', origin = APP) =>
+    rawExchange(server.port, `GET ${target} HTTP/1.1\r\nHost: localhost\r\nOrigin: ${origin}\r\n${fields}\r\n`);
+  for (const [status, target, fields] of BROKEN) {
+    const answer = await ask(target, fields);
+    assert.equal(answer.status, status, target.slice(0, 40));
+    assertReadable(answer);
+    assert.equal(answer.headers.vary, 'Origin');
+    const other = await ask(target, fields, 'http://evil.example');
+    assert.deepEqual([other.headers['access-control-allow-origin'], other.headers.vary], [undefined, 'Origin']);
+  }
+  for (const target of ['/admin/%zz', '/apix/%zz', '/%zz', '/check?policy=%zz']) {
+    const { status, headers } = await ask(target);
+    assert.deepEqual([status, headers['access-control-allow-origin'], headers.vary], [400, undefined, undefined], target);
   }
 });
 

@@ -6,7 +6,7 @@ import { bucket } from '../harness/decision.mjs';
 import { burst } from '../harness/http.mjs';
 import { RawConnection } from '../harness/raw.mjs';
 import { scenario } from '../harness/scenario.mjs';
-import { until } from '../harness/time.mjs';
+import { Lateness, until } from '../harness/time.mjs';
 
 const HOST = 'Host: localhost\r\n';
 const get = (fields) => `GET /api HTTP/1.1\r\n${HOST}${fields}\r\n`;
@@ -20,6 +20,7 @@ const REFUSED = {
   'Content-Length and Transfer-Encoding': [400, post('Content-Length: 3\r\nTransfer-Encoding: chunked\r\n', '0\r\n\r\n')],
   'Transfer-Encoding and Content-Length': [400, post('Transfer-Encoding: chunked\r\nContent-Length: 3\r\n', '0\r\n\r\n')],
   'an unknown Transfer-Encoding': [501, post('Transfer-Encoding: gzip\r\n', '0\r\n\r\n')],
+  'a made-up Transfer-Encoding': [501, post('Transfer-Encoding: foo\r\n', 'abc')],
   'chunked behind another': [501, post('Transfer-Encoding: gzip, chunked\r\n', '0\r\n\r\n')],
   'chunked twice': [501, post('Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n', '0\r\n\r\n')],
   'chunked in HTTP/1.0': [400, `POST /api HTTP/1.0\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
@@ -80,6 +81,23 @@ scenario('a request that could be read in two ways is refused, and what follows 
     raw.close();
   });
   assert.equal((await server.hit('k')).remaining, 99999);
+});
+
+// Heads that are refused for themselves: no byte of a body has to come first.
+const AT_ONCE = ['two Content-Lengths', 'an unknown Transfer-Encoding', 'a made-up Transfer-Encoding', 'NUL in the target', 'Content-Length and Transfer-Encoding', 'no Host'];
+
+scenario('a head that is refused is answered at once, and the connection ends', async (world) => {
+  const { server } = await world.pair();
+  const lateness = new Lateness();
+  for (const what of AT_ONCE) {
+    const [status, bytes] = REFUSED[what];
+    const raw = await world.raw(server);
+    await raw.send(Buffer.from(bytes.slice(0, bytes.indexOf('\r\n\r\n') + 4), 'latin1'));
+    assert.equal((await raw.answer({ ms: 500 + lateness.ms() })).status, status, what);
+    await raw.ended(500 + lateness.ms());
+    assert.equal(raw.received.length, 0, what);
+  }
+  lateness.stop();
 });
 
 const SERVED = {
