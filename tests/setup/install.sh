@@ -26,6 +26,9 @@ libclang-rt-dev      fuzzer:
 nodejs               cmd:node
 npm                  cmd:npm
 curl                 cmd:curl
+apache2-utils        cmd:ab
+wrk                  cmd:wrk
+nghttp2-client       cmd:h2load
 chromium             cmd:chromium
 prometheus           cmd:promtool
 locales              cmd:localedef,/usr/share/i18n/locales/de_DE
