@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { run } from '../harness/child.mjs';
 import { bucket } from '../harness/decision.mjs';
 import { scenario } from '../harness/scenario.mjs';
+import { until } from '../harness/time.mjs';
 import {
   answered, assertNoSidewaysScroll, browserBurst, openPage, part, reads, rows, runOver, says, screenshot, settled, tally, textOf,
 } from './browser.mjs';
@@ -221,8 +222,8 @@ scenario('hostile text in keys, reasons and bodies stays text', async (world) =>
     };
     await page.keyboard.press('s');
     await answered(page, i + 1);
-    const shown = refused ? await textOf(page, 'send', 'answer-text') : await textOf(page, 'bucket', 'key');
-    assert.equal(shown, text);
+    const [panel, name] = refused ? ['send', 'answer-text'] : ['bucket', 'key'];
+    await until(`${name} to read ${text}`, async () => (await textOf(page, panel, name)) === text);
     assert.equal(JSON.parse(await textOf(page, 'wire', 'body')).key, text);
     await assertNoSidewaysScroll(page, text);
   }
