@@ -40,7 +40,8 @@ local function sliding_window_counter(key, limit, window, sub_windows)
     for age = 0, sub_windows do used[age] = 0 end
     for _, entry in ipairs(counts) do
         local age = (current - entry.start) / sub
-        if age <= sub_windows then used[age] = math.min(used[age] + entry.count, limit) end  -- it may have become smaller
+        -- The limit may have become smaller.
+        if age <= sub_windows then used[age] = math.min(used[age] + entry.count, limit) end
         if age > sub_windows or (age == 0 and entry.field ~= current_field) then
             outdated[#outdated + 1] = entry.field
         end

@@ -1,4 +1,4 @@
-/* The driver of the arithmetic in memory; lua/decide.lua is its twin.
+/* The driver of the arithmetic in memory; lua/decide_several.lua is its twin.
  *
  * Knows no algorithm: each brings wait, fits and take, and everything follows from these. */
 #include "limit/local_decision.h"

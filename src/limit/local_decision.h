@@ -1,5 +1,5 @@
-/* One decision under all limits of a policy, from states in memory: what lua/decide.lua does in Redis, to the
- * last digit. Time is passed in; nothing is looked up or kept here. Pure, any thread. */
+/* One decision under all limits of a policy, from states in memory: what lua/decide_several.lua does in
+ * Redis, to the last digit. Time is passed in; nothing is looked up or kept here. Pure, any thread. */
 #ifndef RL_LIMIT_LOCAL_DECISION_H
 #define RL_LIMIT_LOCAL_DECISION_H
 

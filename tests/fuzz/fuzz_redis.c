@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "fuzz.h"
+#include "limit/decide_script.h"
 #include "limit/limiter.h"
 
 enum { TURNS = 4, PIECES_MAX = 64 };
@@ -39,7 +40,7 @@ static void setup(void) {
     config = config_parse(DOCUMENT, sizeof DOCUMENT - 1, 1, &why);
     local = local_limiter_new(1000, LOCAL_BYTES_MAX);
     must(config);
-    redis_script_init(&limiter_script);
+    decide_scripts_init();
     log_setup(LOG_ERROR, false);
 }
 
@@ -97,8 +98,12 @@ static void drop_strays(void) {
 
 static void greet(int fd) {
     char text[64];
-    int len = snprintf(text, sizeof text, "$40\r\n%s\r\n", limiter_script.sha1);
-    must(send(fd, text, (size_t)len, MSG_NOSIGNAL) == len);
+    size_t count;
+    const struct redis_script *const *scripts = decide_scripts(&count);
+    for (size_t i = 0; i < count; i++) {
+        int len = snprintf(text, sizeof text, "$40\r\n%s\r\n", scripts[i]->sha1);
+        must(send(fd, text, (size_t)len, MSG_NOSIGNAL) == len);
+    }
 }
 
 static void say(struct redis_link *link, int fd, struct input rest, size_t piece) {
@@ -113,7 +118,7 @@ static void say(struct redis_link *link, int fd, struct input rest, size_t piece
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const struct redis_script *const scripts[] = {&limiter_script};
+    size_t script_count;
     const struct linger reset = {1, 0}; /* so that no port stays behind */
     struct input rest = input_of(data, size);
     size_t piece = input_byte(&rest) + 1;
@@ -122,7 +127,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
     drop_strays();
     asked = answered = 0;
-    struct redis_link *link = redis_link_new(loop, &settings, scripts, 1, on_changed, NULL);
+    const struct redis_script *const *scripts = decide_scripts(&script_count);
+    struct redis_link *link = redis_link_new(loop, &settings, scripts, script_count, on_changed, NULL);
     struct limiter *limiter = limiter_new(link, local, "rl:");
     int fd = -1;
     while (fd < 0) {
