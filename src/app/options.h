@@ -48,6 +48,7 @@ struct options { /* all text is owned by this struct */
     struct ip_blocks trusted_proxies;
     enum gateway gateway;
     int ipv6_prefix;
+    bool denial_cache;
     bool ratelimit_fields;
     struct cors_origins cors_origins;
     char *tls_cert, *tls_key; /* both or none */

@@ -16,6 +16,7 @@ static const struct option_word on_redis_errors[] = {{"local", ON_REDIS_ERROR_LO
                                                      {"closed", ON_REDIS_ERROR_CLOSED},
                                                      {NULL, 0}};
 static const struct option_word ratelimit_fields[] = {{"draft-11", true}, {"off", false}, {NULL, 0}};
+static const struct option_word on_off[] = {{"on", true}, {"off", false}, {NULL, 0}};
 static const struct option_word gateways[] = {{"none", GATEWAY_NONE},
                                               {"x-original", GATEWAY_X_ORIGINAL},
                                               {"x-forwarded", GATEWAY_X_FORWARDED},
@@ -213,6 +214,13 @@ static const struct option last_rows[] = {
      .set = option_set_origins,
      .field = FIELD(cors_origins),
      .summary = "Pages of this origin may call /api and read its headers; * is all. May be given again."},
+    {.name = "denial-cache",
+     .argument = "on|off",
+     .fallback = "on",
+     .set = option_set_bool_choice,
+     .field = FIELD(denial_cache),
+     .words = on_off,
+     .summary = "Answer denials that Redis would repeat without asking it, for a second at most."},
     {.name = "ratelimit-fields",
      .argument = "NAME",
      .fallback = "draft-11",

@@ -211,6 +211,7 @@ static int start_workers(struct server *server, struct err *err) {
         .redis = &server->redis,
         .local = server->crew.local,
         .key_prefix = options->key_prefix,
+        .denial_cache = options->denial_cache,
         .max_connections = (unsigned)options->max_connections,
         .admission = server->admission,
         .tls = options->tls_cert != NULL,

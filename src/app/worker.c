@@ -25,6 +25,8 @@ static const double DRAIN_CHECK_SECONDS = 0.01;
 static const int64_t DRAIN_QUIET_US =
     150 * 1000; /* so long without a request before idle connections are closed */
 
+enum { DENIALS_MAX = 4096 }; /* remembered */
+
 struct mail {
     struct mail *next;
     worker_task *task;
@@ -139,6 +141,7 @@ void worker_adopt(struct worker *worker, struct config *config) {
 
     worker->config = config_ref(config);
     counters_adopt(worker->services.counters, config);
+    limiter_forget_denials(worker->limiter);
     config_unref(old);
 }
 
@@ -167,6 +170,7 @@ static void on_redis_changed(void *arg, bool ready, const char *why) {
 
     if (!worker->settled) worker->settings->settled(worker->settings->settled_arg);
     worker->settled = true;
+    limiter_forget_denials(worker->limiter);
     if (worker->index != 0) return; /* one of the workers speaks for the process */
     if (ready)
         log_info("Redis is ready");
@@ -251,6 +255,12 @@ static void on_closed(void *arg, const struct sockaddr *address) {
     admission_leave(arg, address);
 }
 
+static struct denial_news denial_news(void *arg) {
+    const struct config_store *store = ((struct worker *)arg)->services.store;
+
+    return (struct denial_news){config_store_forgets(store), config_store_looked_us(store)};
+}
+
 static void start_services(struct worker *worker) {
     size_t count;
     const struct redis_script *const *scripts = decide_scripts(&count);
@@ -258,6 +268,8 @@ static void start_services(struct worker *worker) {
     worker->link =
         redis_link_new(worker->loop, worker->settings->redis, scripts, count, on_redis_changed, worker);
     worker->limiter = limiter_new(worker->link, worker->settings->local, worker->settings->key_prefix);
+    if (worker->settings->denial_cache)
+        limiter_use_cache(worker->limiter, denial_cache_new(DENIALS_MAX), denial_news, worker);
     worker->services = worker->settings->services;
     worker->hold = hold_new(worker->loop, HOLD_MAX);
     worker->services.limiter = worker->limiter;

@@ -17,6 +17,7 @@ struct worker_settings { /* outlives the worker */
     const struct redis_settings *redis;
     struct local_limiter *local; /* the process's: decides when Redis does not */
     const char *key_prefix;
+    bool denial_cache;
     struct services services; /* limiter and config are filled by the worker */
     unsigned max_connections;
     struct admission *admission; /* is told when a connection is gone */

@@ -90,14 +90,27 @@ static void on_decision(void *arg, const struct decision *decision) {
     key_admin_look(request->services->keys, keys->policy, keys->key, keys->key_len, on_looked, request);
 }
 
+static void forget_denials(const struct services *services, void *arg) {
+    (void)arg;
+    limiter_forget_denials(services->limiter);
+}
+
+/* Whoever remembers a denial is not to repeat it: this process at once, others when they hear of it. */
+static void forget_everywhere(const struct services *services) {
+    const struct services_task task = {.run = forget_denials};
+
+    limiter_forget_denials(services->limiter);
+    services->everywhere(services->everywhere_arg, &task);
+    config_store_forget(services->store);
+}
+
 static void on_forgotten(void *arg, int64_t removed, const char *why) {
     struct request *request = arg;
     const struct keys *keys = request->state;
     struct buf body = BUF_INIT(RESPOND_BODY_MAX);
     struct json_out json;
 
-    if (!why)
-        config_store_forget(request->services->store); /* whoever remembers a denial is not to repeat it */
+    if (!why) forget_everywhere(request->services);
     if (why) {
         refuse_away(request, why);
     } else if (removed == 0) {

@@ -37,6 +37,8 @@ struct pending {
     void *arg;
     int64_t cost;
     enum limiter_mode mode;
+    int64_t sent_us;     /* monotonic */
+    uint64_t denial_age; /* of the cache of denials then */
     size_t tag_len;
     char tag[TAG_MAX]; /* "{key}" as Redis has it, for the case that Redis does not decide */
 };
@@ -50,7 +52,10 @@ struct limiter {
     struct buf text; /* scratch: keys and arguments, one after the other */
     size_t starts[ARGV_MAX + 1];
     int argc;
-    int64_t complain_after_us; /* monotonic */
+    int64_t complain_after_us;    /* monotonic */
+    struct denial_cache *denials; /* NULL: none */
+    limiter_news *news;
+    void *news_arg;
 };
 
 struct limiter *limiter_new(struct redis_link *link, struct local_limiter *local, const char *key_prefix) {
@@ -71,7 +76,18 @@ void limiter_free(struct limiter *limiter) {
         free(pending);
     }
     buf_free(&limiter->text);
+    denial_cache_free(limiter->denials);
     free(limiter);
+}
+
+void limiter_use_cache(struct limiter *limiter, struct denial_cache *cache, limiter_news *news, void *arg) {
+    limiter->denials = cache;
+    limiter->news = news;
+    limiter->news_arg = arg;
+}
+
+void limiter_forget_denials(struct limiter *limiter) {
+    if (limiter && limiter->denials) denial_cache_clear(limiter->denials);
 }
 
 static struct pending *pending_new(struct limiter *limiter) {
@@ -109,6 +125,9 @@ static void add_int(struct limiter *limiter, int64_t value) {
 }
 
 static void add_keys(struct limiter *limiter, const struct policy *policy, const char *key, size_t key_len) {
+    buf_clear(&limiter->text);
+    limiter->argc = 0;
+    limiter->starts[0] = 0;
     for (size_t i = 0; i < policy->limit_count; i++) {
         redis_key_add(&limiter->text, limiter->key_prefix, policy->name, policy->limits[i].name, key,
                       key_len);
@@ -137,18 +156,45 @@ static void add_options(struct limiter *limiter, const struct policy *policy, en
         add_text(limiter, policy->limits[i].algorithm->name);
 }
 
-static void build(struct limiter *limiter, const struct policy *policy, const char *key, size_t key_len,
-                  int64_t cost, enum limiter_mode mode) {
-    buf_clear(&limiter->text);
-    limiter->argc = 0;
-    limiter->starts[0] = 0;
-    add_keys(limiter, policy, key, key_len);
+static void add_arguments(struct limiter *limiter, const struct policy *policy, int64_t cost,
+                          enum limiter_mode mode) {
     add_int(limiter, cost * MICRO);
     for (size_t i = 0; i < policy->limit_count; i++) {
         for (size_t p = 0; p < PARAMS_MAX; p++)
             add_int(limiter, policy->limits[i].params[p]);
     }
     add_options(limiter, policy, mode);
+}
+
+/* --- denials that are known --- */
+
+/* Shadow and peeks go past the cache, and so does a key that may have been cut. So do requests that may not
+ * wait under a policy that delays: while they are denied others may still get in line. */
+static bool is_cached(const struct pending *pending) {
+    return pending->limiter->denials && pending->mode == LIMITER_TAKE &&
+           pending->policy->on_limit != ON_LIMIT_SHADOW && pending->tag_len < TAG_MAX;
+}
+
+static struct denial_request denial_request_of(const struct pending *pending) {
+    return (struct denial_request){
+        .policy = pending->policy, .key = pending->tag, .key_len = pending->tag_len, .cost = pending->cost};
+}
+
+static bool find_denial(struct pending *pending, struct decision *decision) {
+    struct limiter *limiter = pending->limiter;
+    if (!is_cached(pending) || redis_link_state(limiter->link) != REDIS_READY) return false;
+    struct denial_request request = denial_request_of(pending);
+    struct denial_news news = limiter->news(limiter->news_arg);
+    bool found = denial_cache_find(limiter->denials, &request, &news, pending->sent_us, decision);
+    pending->denial_age = denial_cache_age(limiter->denials);
+    return found;
+}
+
+static void keep_denial(const struct pending *pending, const struct decision *decision, int64_t now_us) {
+    if (decision->outcome != DECISION_DENIED || !is_cached(pending)) return;
+    struct denial_request request = denial_request_of(pending);
+    denial_cache_keep(pending->limiter->denials, &request, decision, pending->denial_age, pending->sent_us,
+                      now_us);
 }
 
 /* --- reply --- */
@@ -200,10 +246,19 @@ static void apply_shadow(const struct policy *policy, struct decision *decision)
 
 /* Redis is there; should it go away, this is where the client stands. */
 static void remember(const struct pending *pending, const struct decision *decision) {
+    int64_t now_us = clock_mono_us();
+    keep_denial(pending, decision, now_us);
     local_limiter_rest(pending->limiter->local);
     if (pending->policy->on_redis_error == ON_REDIS_ERROR_LOCAL)
         local_limiter_saw(pending->limiter->local, pending->policy, pending->tag, pending->tag_len, decision,
-                          clock_mono_us());
+                          now_us);
+}
+
+static void finish(struct pending *pending, const struct decision *decision) {
+    limiter_done *done = pending->done;
+    void *done_arg = pending->arg;
+    pending_free(pending->limiter, pending); /* may serve the next decision, which `done` may ask for */
+    done(done_arg, decision);
 }
 
 static void on_reply(void *arg, enum redis_status status, const struct redis_value *value,
@@ -220,10 +275,7 @@ static void on_reply(void *arg, enum redis_status status, const struct redis_val
         decide_without(pending, &decision);
     }
     apply_shadow(policy, &decision);
-    limiter_done *done = pending->done;
-    void *done_arg = pending->arg;
-    pending_free(limiter, pending); /* its memory may serve the next decision, which `done` may ask for */
-    done(done_arg, &decision);
+    finish(pending, &decision);
 }
 
 /* The end of the first key, from '{' on, is what tells clients of one limit apart. */
@@ -234,27 +286,39 @@ static void keep_tag(struct pending *pending, const struct limiter *limiter, con
     if (len > 0) memcpy(pending->tag, limiter->text.data + head, pending->tag_len);
 }
 
-void limiter_decide(struct limiter *limiter, const struct policy *policy, const char *key, size_t key_len,
-                    int64_t cost, enum limiter_mode mode, limiter_done *done, void *arg) {
-    struct pending *pending = pending_new(limiter);
-    pending->limiter = limiter;
-    pending->policy = policy;
-    pending->done = done;
-    pending->arg = arg;
-    pending->cost = cost;
-    pending->mode = mode;
-    build(limiter, policy, key, key_len, cost, mode);
-    keep_tag(pending, limiter, policy);
-    if (limiter->text.overflow) { /* only a prefix of absurd length gets here */
-        on_reply(pending, REDIS_NOT_READY, NULL, NULL);
-        return;
-    }
+static void send_question(struct pending *pending) {
+    struct limiter *limiter = pending->limiter;
     const char *argv[ARGV_MAX];
     size_t lengths[ARGV_MAX];
     for (int i = 0; i < limiter->argc; i++) {
         argv[i] = limiter->text.data + limiter->starts[i];
         lengths[i] = limiter->starts[i + 1] - limiter->starts[i];
     }
-    redis_link_eval(limiter->link, decide_script_of(policy), (int)policy->limit_count, limiter->argc, argv,
-                    lengths, on_reply, pending);
+    redis_link_eval(limiter->link, decide_script_of(pending->policy), (int)pending->policy->limit_count,
+                    limiter->argc, argv, lengths, on_reply, pending);
+}
+
+void limiter_decide(struct limiter *limiter, const struct policy *policy, const char *key, size_t key_len,
+                    int64_t cost, enum limiter_mode mode, limiter_done *done, void *arg) {
+    struct pending *pending = pending_new(limiter);
+    struct decision denial;
+    pending->limiter = limiter;
+    pending->policy = policy;
+    pending->done = done;
+    pending->arg = arg;
+    pending->cost = cost;
+    pending->mode = mode;
+    pending->sent_us = clock_mono_us();
+    pending->denial_age = 0;
+    add_keys(limiter, policy, key, key_len);
+    keep_tag(pending, limiter, policy);
+    if (find_denial(pending, &denial)) {
+        finish(pending, &denial);
+        return;
+    }
+    add_arguments(limiter, policy, cost, mode);
+    if (limiter->text.overflow) /* only a prefix of absurd length gets here */
+        on_reply(pending, REDIS_NOT_READY, NULL, NULL);
+    else
+        send_question(pending);
 }

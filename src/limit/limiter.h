@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "limit/decision.h"
+#include "limit/denial_cache.h"
 #include "limit/local_limiter.h"
 #include "limit/policy.h"
 #include "redis/redis_link.h"
@@ -28,6 +29,15 @@ typedef void limiter_done(void *arg, const struct decision *decision);
  * limiter. */
 struct limiter *limiter_new(struct redis_link *link, struct local_limiter *local, const char *key_prefix);
 void limiter_free(struct limiter *limiter);
+
+/* From now on denials that Redis would repeat are answered from `cache`, which the limiter frees. `news` is
+ * asked for each request. */
+typedef struct denial_news limiter_news(void *arg);
+void limiter_use_cache(struct limiter *limiter, struct denial_cache *cache, limiter_news *news, void *arg);
+
+/* What it remembers of denials may not be true any more: the configuration, Redis or a client's state is
+ * another. NULL is fine. */
+void limiter_forget_denials(struct limiter *limiter);
 
 /* Decides. `policy` must live until `done`, which may be called before this returns.
  * `cost`: 1..policy->cost_max whole units. `key` is K (key_template.h), copied. */

@@ -78,7 +78,7 @@ scenario('--version and --help: exit 0, on stdout', async () => {
   for (const name of [
     'host', 'port', 'threads', 'max-connections', 'redis-host', 'redis-port', 'redis-socket', 'redis-db', 'redis-user',
     'redis-password-file', 'redis-timeout', 'with-redis', 'key-prefix', 'capacity', 'refill-rate',
-    'refill-interval', 'on-redis-error', 'admin-token-file', 'ratelimit-fields', 'static-dir', 'log-format', 'log-level',
+    'refill-interval', 'on-redis-error', 'admin-token-file', 'denial-cache', 'ratelimit-fields', 'static-dir', 'log-format', 'log-level',
     'version', 'help',
   ]) {
     assert.match(help.stdout, new RegExp(`--${name}\\b`), `--${name}`);

@@ -111,7 +111,7 @@ const ENDLESS = {
 };
 
 scenario('case MEM-02: a key without TTL gets one at the next touch, and its client is let in after a window', async (world) => {
-  const { redis, server } = await world.pair({ args: answers(null, 'closed') });
+  const { redis, server } = await world.pair({ args: [...answers(null, 'closed'), '--denial-cache', 'off'] });
   for (const algorithm of ALGORITHMS) {
     await choose(server, algorithm, THREE);
     await server.burst('k', 4);

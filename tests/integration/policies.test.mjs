@@ -93,7 +93,7 @@ const TWO = [
 ];
 
 scenario('several limits: all are told, a denial takes from none, the longest wait binds', async (world) => {
-  const { redis, server } = await world.pair();
+  const { redis, server } = await world.pair({ args: ['--denial-cache', 'off'] }); // keys are deleted by hand
   await put(server, 'two', { limits: TWO });
   const first = await check(server, 'two', 'k');
   assert.deepEqual(first.json.limits.map(({ name, limit, remaining }) => [name, limit, remaining]), [['burst', 2, 1], ['daily', 5, 4]]);

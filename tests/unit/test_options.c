@@ -79,6 +79,7 @@ START_TEST(defaults) {
     ck_assert_int_eq(options.gateway, GATEWAY_NONE);
     ck_assert_int_eq(options.ipv6_prefix, 64);
     ck_assert(options.ratelimit_fields);
+    ck_assert(options.denial_cache);
     ck_assert_ptr_null(options.static_dir);
     ck_assert(!options.log_json);
     ck_assert_int_eq(options.log_level, LOG_INFO);
@@ -649,6 +650,7 @@ START_TEST(help_shows_all_in_100_columns) {
                                       "ipv6-prefix",
                                       "admin-token-file",
                                       "check-token-file",
+                                      "denial-cache",
                                       "ratelimit-fields",
                                       "static-dir",
                                       "log-format",
