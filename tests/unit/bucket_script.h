@@ -29,7 +29,8 @@ void script_setup(void); /* fixtures */
 void script_teardown(void);
 
 void flush(void);
-struct said read_said(struct redisReply *reply, size_t limit, int64_t max_delay); /* frees the reply; fails on an error */
+struct said read_said(struct redisReply *reply, size_t limit,
+                      int64_t max_delay); /* frees the reply; fails on an error */
 
 /* A decision for `cost` whole units at a given time; take and peek at key "k". */
 struct said decide(const struct bucket *set, const char *key, const char *mode, int64_t cost,
