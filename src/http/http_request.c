@@ -22,10 +22,10 @@ enum { WAITING_AWAKE = 256 };
 /* The head of an answer has this much of a connection's memory for sure. */
 enum { ANSWER_HEAD_MAX = 1024 };
 
-static const struct http_fault long_target = {
-    414, "The target is too long: with all header fields it may have 7 KiB, less 64 bytes a field."};
-static const struct http_fault long_head = {
-    431, "The head is too long: target and header fields may have 7 KiB, less 64 bytes a field."};
+static const struct http_fault long_target = {414, "The target is too long: with all header fields it may "
+                                                   "have 7 KiB, less 64 bytes a field; Cookie counts twice."};
+static const struct http_fault long_head = {431, "The head is too long: target and header fields may have 7 "
+                                                 "KiB, less 64 bytes a field; Cookie counts twice."};
 
 static struct http_request *of(const struct request *request) {
     return (struct http_request *)(uintptr_t)request;

@@ -110,7 +110,7 @@ static void answer(struct command *command, enum redis_status status, const stru
 static void tell(struct redis_link *link, bool ready, const char *why) {
     bool same = ready == link->told_ready && (ready || strcmp(why, link->told_why) == 0);
     link->told_ready = ready;
-    snprintf(link->told_why, sizeof link->told_why, "%s", ready ? "" : why);
+    snprintf(link->told_why, sizeof link->told_why, "%s", why);
     if (!same && link->changed) link->changed(link->arg, ready, ready ? NULL : link->told_why);
 }
 
@@ -202,7 +202,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int revents) {
 
 static void retire(struct redis_link *link, struct command *command) {
     TAILQ_REMOVE(command->late ? &link->late : &link->waiting, command, near);
-    if (command->late && is_ready(link)) tell(link, true, NULL);
+    if (command->late && is_ready(link)) tell(link, true, "");
 }
 
 /* The script is not there (a restart, SCRIPT FLUSH), so nothing ran: again, with its text and within the same
@@ -277,7 +277,7 @@ static void on_ready(void *arg) {
     struct redis_link *link = arg;
     if (link->was_ready) link->stats.reconnects++;
     link->was_ready = true;
-    tell(link, true, NULL);
+    tell(link, true, "");
 }
 
 /* --- sending --- */

@@ -1,6 +1,7 @@
 #!/bin/sh
 # embed_lua.sh HEADER NAME FILE...: writes C source that holds the Lua files, in that order, as one text lua_NAME_text.
 set -eu
+# shellcheck source=src/tools/lua_text.sh
 . "$(dirname "$0")/lua_text.sh"
 
 header=$1 name=$2

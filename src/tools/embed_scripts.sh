@@ -2,6 +2,7 @@
 # embed_scripts.sh DIR ALGORITHM...: writes C source of the scripts that decide (src/limit/lua_scripts.h), made of the
 # Lua files in DIR: one for each algorithm, and one of all of them for requests under several limits.
 set -eu
+# shellcheck source=src/tools/lua_text.sh
 . "$(dirname "$0")/lua_text.sh"
 
 dir=$1

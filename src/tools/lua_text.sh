@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # lua_text: a function for the scripts beside it. Writes Lua from standard input as the lines of a C string.
 # Lines stay lines, so that Redis's error messages can be counted back; comment lines become empty, indentation goes.
 

@@ -62,7 +62,7 @@ check_js() { # as modules, whatever the extension says to this version of node
     return $bad
 }
 
-check_shell() { shellcheck "${sh_files[@]}"; }
+check_shell() { shellcheck -x "${sh_files[@]}"; }
 
 # What is true of one machine only, or names a registry, has no place in the tree. (Brackets: not to find itself.)
 check_places() {
