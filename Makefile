@@ -201,6 +201,12 @@ soak: ## mixed traffic and faults for SOAK_SECONDS (600), then throughput over t
 	@$(MAKE) all
 	@RATELIMITD_BIN='$(abspath $(BIN))' node --test-reporter=spec tests/soak/soak.mjs
 
+.PHONY: soak-hostile
+soak-hostile: ## good and hostile clients at full speed for HOSTILE_SECONDS (60); with SANITIZE=address,undefined too
+	@$(INSTALL_DEPS) build test
+	@$(MAKE) all
+	@RATELIMITD_BIN='$(abspath $(BIN))' node --test-reporter=spec tests/soak/hostile.mjs
+
 .PHONY: lint
 lint: ## warnings of gcc and clang, format, static analysis, layers, lengths
 	@$(INSTALL_DEPS) build test lint

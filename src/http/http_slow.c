@@ -77,7 +77,14 @@ static void look_head(struct http_connection *c, double now) {
     }
 }
 
+/* As in look_settling, an end may stand behind the beginning of a body; the rest will not come. */
 static void look_body(struct http_connection *c, double now) {
+    char byte;
+
+    if (now - c->request->touched > 1.0 && recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
+        end(c);
+        return;
+    }
     if (now - c->request->began <= BODY_SECONDS) return;
     http_raw_problem(c, 408, "The body of the request did not come within 30 s.");
     end(c);

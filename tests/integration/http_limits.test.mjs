@@ -6,7 +6,7 @@ import { bucket } from '../harness/decision.mjs';
 import { burst, tally } from '../harness/http.mjs';
 import { RawConnection } from '../harness/raw.mjs';
 import { scenario } from '../harness/scenario.mjs';
-import { now, sleep } from '../harness/time.mjs';
+import { now, sleep, until } from '../harness/time.mjs';
 
 const HOST = 'Host: localhost\r\n';
 const HEADS = {
@@ -77,6 +77,19 @@ scenario('a chunk line without an end does not keep a thread busy', async (world
   await raw.send(`POST /api HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n${'0'.repeat(20000)}`);
   await raw.ended(3000);
   assert.match(raw.received.toString(), /^HTTP\/1\.1 400 /);
+});
+
+scenario('clients that leave in the middle of a body are let go soon', async (world) => {
+  const { server } = await world.pair();
+  assert.equal((await server.request('/api', { agent: false })).status, 200);
+  await sleep(300);
+  const { openFiles } = server;
+  await burst(120, 12, async (i) => {
+    const raw = await RawConnection.open(server.port);
+    await raw.send(`POST /api HTTP/1.1\r\n${HOST}Content-Length: 1000000\r\n\r\n${'a'.repeat(i * 800)}`);
+    raw.close();
+  });
+  await until('descriptors to go back', () => server.openFiles <= openFiles, 8000);
 });
 
 const openMany = (world, server, count, host) => burst(count, 20, async () => {
