@@ -336,10 +336,8 @@ static const struct {
     {"--refill-interval|31536000.1", "", "--refill-interval must be"},
     {"", "RATELIMITD_CAPACITY=0", "RATELIMITD_CAPACITY must be"},
     {"--capacity|1000000000|--refill-rate|0.000001", "", "ten years"},
-    {"--algorithm|fixed-window", "",
-     "--algorithm must be token_bucket, fixed_window, sliding_window_log, sliding_window_counter or "
-     "leaky_bucket; got "
-     "\"fixed-window\""},
+    {"--algorithm|fixed-window", "", "--algorithm must be token_bucket, fixed_window, "},
+    {"--algorithm|fixed-window", "", "; got \"fixed-window\""},
     {"--limit|5", "",
      "--limit is no parameter of algorithm token_bucket, which has --capacity, --refill-rate, "
      "--refill-interval"},
@@ -635,13 +633,6 @@ START_TEST(help_shows_all_in_100_columns) {
                                       "with-redis",
                                       "key-prefix",
                                       "algorithm",
-                                      "capacity",
-                                      "refill-rate",
-                                      "refill-interval",
-                                      "limit",
-                                      "window",
-                                      "sub-windows",
-                                      "leak-rate",
                                       "config",
                                       "seed-config",
                                       "on-redis-error",
@@ -660,9 +651,27 @@ START_TEST(help_shows_all_in_100_columns) {
     struct buf help = BUF_INIT(65536);
     options_help(&help);
     ck_assert(!help.overflow);
-    for (size_t i = 0; i < COUNT(all); i++) {
+    const char *names[128];
+    size_t count = 0;
+    for (; count < COUNT(all); count++)
+        names[count] = all[count];
+    char spelled[64][32]; /* the parameters of all algorithms, each once */
+    size_t params = 0;
+    for (size_t a = 0; a < algorithm_count; a++) {
+        for (size_t i = 0; i < algorithms[a]->param_count; i++) {
+            char *name = spelled[params];
+            snprintf(name, sizeof spelled[0], "%s", algorithms[a]->params[i].name);
+            for (char *c = name; (c = strchr(c, '_'));)
+                *c = '-';
+            bool known = false;
+            for (size_t k = COUNT(all); k < count; k++)
+                known = known || strcmp(names[k], name) == 0;
+            if (!known) names[count++] = spelled[params++];
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
         char row[64];
-        snprintf(row, sizeof row, "\n  --%s ", all[i]);
+        snprintf(row, sizeof row, "\n  --%s ", names[i]);
         CHECK_CONTAINS(buf_str(&help), row);
     }
     size_t rows = 0;
@@ -672,7 +681,7 @@ START_TEST(help_shows_all_in_100_columns) {
         ck_assert_msg(len == 0 || line[len - 1] != ' ', "space at the end: %.*s", (int)len, line);
         rows += strncmp(line, "  --", 4) == 0;
     }
-    ck_assert_uint_eq(rows, COUNT(all));
+    ck_assert_uint_eq(rows, count);
     static const char *const shown[] = {"[127.0.0.1]", "[8080]",     "[CPUs online]",         "[10000]",
                                         "[rl:]",       "[draft-11]", "RATELIMITD_REDIS_HOST", "REDIS_URL"};
     for (size_t i = 0; i < COUNT(shown); i++)
