@@ -34,7 +34,7 @@ async function serverOf(world, redis, name, rules) {
   await redis.command('ACL', 'SETUSER', name, 'on', '>pw', ...own);
   return world.server({
     redis, threads: 1, env: { REDIS_PASSWORD: 'pw' },
-    args: ['--redis-user', name, '--redis-db', '1', '--key-prefix', prefix, '--on-redis-error', 'closed'],
+    args: ['--redis-user', name, '--redis-db', '1', '--key-prefix', prefix, '--on-redis-error', 'closed', '--denial-cache', 'off'],
   });
 }
 
