@@ -33,8 +33,12 @@ export function mountLog(el, store, open) {
   const markTally = drawn(() => drawTally(el, store.counts), 50);
   const mark = drawn(draw, 200);
 
-  function draw() {
+  function hold() {
     heldAt = held() ? heldAt ?? store.total : null;
+    mark();
+  }
+
+  function draw() {
     const fresh = heldAt === null ? 0 : store.total - heldAt;
     showLine(part(el, 'paused'), heldAt === null ? '' : `Paused, ${number(fresh)} new.`);
     shown = store.newest(ROWS, (decision) => FILTERS[filter.value](decision, store), heldAt ?? undefined);
@@ -54,10 +58,10 @@ export function mountLog(el, store, open) {
   body.addEventListener('click', (event) => {
     if (shown[at(event.target)]) open(shown[at(event.target)], false);
   });
-  for (const kind of ['focusin', 'focusout', 'pointerenter', 'pointerleave']) scroll.addEventListener(kind, () => setTimeout(mark));
+  for (const kind of ['focusin', 'focusout', 'pointerenter', 'pointerleave']) scroll.addEventListener(kind, () => setTimeout(hold));
   pause.addEventListener('click', () => {
     setAttr(pause, 'aria-pressed', String(pause.getAttribute('aria-pressed') !== 'true'));
-    mark();
+    hold();
   });
   filter.addEventListener('change', mark);
   part(el, 'csv').addEventListener('click', () => saveCsv(store.newest(RING)));

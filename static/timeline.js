@@ -40,6 +40,7 @@ export function mountTimeline(el, store) {
     mark();
   }
 
+  canvas.addEventListener('focus', texts);
   canvas.addEventListener('keydown', (event) => {
     const from = cursor ?? Math.min(series.newest || Infinity, binOf(Date.now()));
     const to = { ArrowLeft: from - 1, ArrowRight: from + 1, PageUp: from - 10, PageDown: from + 10, Home: 0, End: Infinity }[event.key];

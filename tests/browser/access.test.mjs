@@ -20,7 +20,7 @@ for (const colorScheme of ['light', 'dark']) {
     await assertAccessible(page, 'empty');
     await page.keyboard.press('b');
     await answered(page, 30);
-      await page.fill('#set-refill_rate', '0.5');
+    await page.fill('#set-refill_rate', '0.5');
     await page.fill('#set-refill_interval', '31536000');
     await part(page, 'limiter', 'apply').click();
     await reads(page, 'limiter', 'outcome-text', /Not applied/);
