@@ -23,6 +23,14 @@ static bool tcp_facts(const struct http_connection *c, struct tcp_info *facts) {
     return getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, facts, &len) == 0;
 }
 
+/* The client has sent its end, and all before it was read. An end that comes together with bytes is one event,
+ * of which microhttpd reads the bytes only. */
+static bool has_ended(const struct http_connection *c) {
+    char byte;
+
+    return recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 /* microhttpd reads the end of the stream and lets go. */
 static void end(struct http_connection *c) {
     c->refused = true;
@@ -37,17 +45,15 @@ static void end_unread(struct http_connection *c) {
     shutdown(c->fd, SHUT_RDWR);
 }
 
-/* A client that sends its request and its end at once is one event, of which microhttpd reads the request
- * only: it would keep the connection until the idle time-out. So each connection that became idle is looked
- * at once. */
+/* A client that has sent its request and its end at once would be kept until the idle time-out. So each
+ * connection that became idle is looked at once. */
 static void look_settling(struct http_connection *c) {
     struct tcp_info facts;
-    char byte;
 
     c->settled = true;
     c->head_began = 0;
     c->looks = 0;
-    if (recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) end(c);
+    if (has_ended(c)) end(c);
     if (tcp_facts(c, &facts)) c->received = facts.tcpi_bytes_received;
 }
 
@@ -74,14 +80,13 @@ static void look_head(struct http_connection *c, double now) {
         if (tcp_facts(c, &facts) && facts.tcpi_bytes_received > c->received)
             http_raw_problem(c, 408, "The head of the request did not come within 10 s.");
         end(c);
+    } else if (has_ended(c)) {
+        end(c); /* the rest of the head will not come */
     }
 }
 
-/* As in look_settling, an end may stand behind the beginning of a body; the rest will not come. */
 static void look_body(struct http_connection *c, double now) {
-    char byte;
-
-    if (now - c->request->touched > 1.0 && recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
+    if (now - c->request->touched > 1.0 && has_ended(c)) {
         end(c);
         return;
     }

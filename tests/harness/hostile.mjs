@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import net from 'node:net';
 
-import { parseAnswer } from './raw.mjs';
+import { parseAnswer, resetSocket } from './raw.mjs';
 import { sleep, within } from './time.mjs';
 
 const ADDRESS = '127.0.0.66';
@@ -54,8 +54,8 @@ class Connection {
   }
 
   leave(how) {
-    if (how === 'reset') this.socket.resetAndDestroy(); // which by itself waits until all is written
-    this.socket.destroy();
+    if (how === 'reset') resetSocket(this.socket);
+    else this.socket.destroy();
   }
 }
 

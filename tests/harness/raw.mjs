@@ -42,6 +42,13 @@ function parseChunks(bytes) {
   }
 }
 
+// Ends with RST, so that the other side's next write fails. Node 20 drops the handle of a socket that is reset
+// while it is being ended: it would stay open, and keep the process, for ever.
+export function resetSocket(socket) {
+  if (socket.destroyed || !socket.writableEnded || socket.writableFinished) socket.resetAndDestroy();
+  else socket.once('finish', () => socket.resetAndDestroy());
+}
+
 export class RawConnection {
   #socket;
   #wake = () => {};
@@ -112,9 +119,8 @@ export class RawConnection {
     this.#socket.end();
   }
 
-  // Ends with RST, so that the other side's next write fails.
   reset() {
-    this.#socket.resetAndDestroy();
+    resetSocket(this.#socket);
   }
 
   close() {

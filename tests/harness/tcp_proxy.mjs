@@ -3,6 +3,7 @@
 
 import net from 'node:net';
 
+import { resetSocket } from './raw.mjs';
 
 export class TcpProxy {
   #server;
@@ -43,7 +44,7 @@ export class TcpProxy {
     link.watched = false;
     if (after > 0) link.near.write(bytes.subarray(0, after));
     if (how === 'end') link.near.end();
-    if (how === 'reset') link.near.resetAndDestroy();
+    if (how === 'reset') resetSocket(link.near);
     if (how === 'silence') link.far.removeAllListeners('data').resume();
     done();
   }

@@ -79,18 +79,25 @@ scenario('a chunk line without an end does not keep a thread busy', async (world
   assert.match(raw.received.toString(), /^HTTP\/1\.1 400 /);
 });
 
-scenario('clients that leave in the middle of a body are let go soon', async (world) => {
-  const { server } = await world.pair();
-  assert.equal((await server.request('/api', { agent: false })).status, 200);
-  await sleep(300);
-  const { openFiles } = server;
-  await burst(120, 12, async (i) => {
-    const raw = await RawConnection.open(server.port);
-    await raw.send(`POST /api HTTP/1.1\r\n${HOST}Content-Length: 1000000\r\n\r\n${'a'.repeat(i * 800)}`);
-    raw.close();
+const HALVES = {
+  body: (i) => `POST /api HTTP/1.1\r\n${HOST}Content-Length: 1000000\r\n\r\n${'a'.repeat(i * 800)}`,
+  head: (i) => ['G', 'GET /api HTTP/1.1', `GET /api HTTP/1.1\r\n${HOST}X-A: b`, `GET /healthz HTTP/1.1\r\n${HOST}\r\nGET /he`][i % 4],
+};
+
+for (const [what, half] of Object.entries(HALVES)) {
+  scenario(`clients that leave in the middle of a ${what} are let go soon`, async (world) => {
+    const { server } = await world.pair();
+    assert.equal((await server.request('/api', { agent: false })).status, 200);
+    await sleep(300);
+    const { openFiles } = server;
+    await burst(120, 12, async (i) => {
+      const raw = await RawConnection.open(server.port);
+      await raw.send(half(i));
+      raw.close();
+    });
+    await until('descriptors to go back', () => server.openFiles <= openFiles, 8000);
   });
-  await until('descriptors to go back', () => server.openFiles <= openFiles, 8000);
-});
+}
 
 const openMany = (world, server, count, host) => burst(count, 20, async () => {
   const raw = await RawConnection.open(server.port, host);
