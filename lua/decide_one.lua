@@ -9,7 +9,8 @@ local left, wait, take, found = algorithm(key, size, second, third)
 local due = wait(cost)
 
 if due <= (mode == "now" and 0 or max_delay) and (mode == "take" or mode == "now") then
-    if found == "nonsense" then redis.call("DEL", key) end
+    -- A limit that keeps its name keeps its key: what another algorithm left there must not be found again later.
+    if found ~= "state" then redis.call("DEL", key) end
     left = take(cost)
     redis.call("PEXPIRE", key, math.ceil(wait(size) / 1000))
 elseif mode ~= "look" then

@@ -23,7 +23,7 @@ local reply = {now}
 for n = 1, #KEYS do
     local limit, key = limits[n], KEYS[n]
     if admitted and (mode == "take" or mode == "now") then
-        if limit.found == "nonsense" then redis.call("DEL", key) end
+        if limit.found ~= "state" then redis.call("DEL", key) end  -- another algorithm may have used it
         limit.left = limit.take(cost)
         redis.call("PEXPIRE", key, math.ceil(limit.wait(limit.size) / 1000))
     elseif mode ~= "look" then

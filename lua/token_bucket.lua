@@ -9,11 +9,13 @@ local function token_bucket(key, capacity, rate, interval)
 
     local fields, other_type = read("HMGET", key, "tokens", "last_refill")
     local tokens, last_refill, found = tonumber(fields[1]), tonumber(fields[2]), "state"
-    -- Below zero are tokens that delayed requests took in advance. (Of "nan" no comparison is true.)
+    -- (Of "nan" no comparison is true.)
     if tokens and tokens >= -2e9 and tokens <= 1e9
         and last_refill and last_refill >= 0 and last_refill <= EXACT and last_refill % 1 == 0 then
         tokens = math.floor(tokens * UNIT + 0.5)
         if tokens > capacity then tokens = capacity end  -- it may have become smaller
+        -- Below zero are tokens that delayed requests took in advance. So may the longest delay have become shorter.
+        if tokens < 0 then tokens = math.max(tokens, -math.ceil(max_delay / interval) * rate) end
     else
         found = (fields[1] or fields[2] or other_type) and "nonsense" or "nothing"
         tokens, last_refill = capacity, now

@@ -39,8 +39,7 @@ struct limit_settings {
 struct moment {
     const int64_t *params;
     int64_t now_us;
-    int64_t
-        max_delay_us; /* what delayed requests took in advance, up to this, is a promise and is never cut */
+    int64_t max_delay_us; /* what delayed requests took in advance counts up to this, and is cut beyond */
 };
 
 /* Two texts of what Redis holds: field and value of a hash, member and score of a sorted set. */

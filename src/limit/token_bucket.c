@@ -58,6 +58,14 @@ struct bucket {
     int64_t tokens, last_refill; /* millionths, may be below zero; microseconds */
 };
 
+/* Below zero is what delayed requests took in advance: within the longest delay, and so within as many
+ * refills as begin in it. */
+static int64_t lowest(const struct moment *at) {
+    int64_t rate = at->params[TOKEN_BUCKET_REFILL_RATE];
+    int64_t refills = exact_ceil(at->max_delay_us, at->params[TOKEN_BUCKET_REFILL_INTERVAL]);
+    return refills > debt_max / rate ? -debt_max : -refills * rate;
+}
+
 static struct bucket bucket_at(const struct moment *at, const struct algorithm_state *state) {
     int64_t capacity = at->params[TOKEN_BUCKET_CAPACITY], rate = at->params[TOKEN_BUCKET_REFILL_RATE];
     int64_t interval = at->params[TOKEN_BUCKET_REFILL_INTERVAL], now = at->now_us;
@@ -68,6 +76,8 @@ static struct bucket bucket_at(const struct moment *at, const struct algorithm_s
     if (bucket.tokens > capacity) bucket.tokens = capacity;
     int64_t ahead = bucket.last_refill - now;
     if (bucket.tokens < -debt_max || ahead > window_us(at->params)) return full;
+    if (bucket.tokens < 0)
+        bucket.tokens = exact_max(bucket.tokens, lowest(at)); /* it may have become shorter */
     int64_t needed = refills_to_full(capacity - bucket.tokens, rate);
     int64_t passed = ahead < 0 ? -ahead / interval : 0; /* 0: the clock went back; no refill twice */
     if (passed >= needed || needed - passed > EXACT / interval) return full;

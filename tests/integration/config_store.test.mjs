@@ -6,7 +6,7 @@ import net from 'node:net';
 import { join } from 'node:path';
 
 import { assertRefused, bucket } from '../harness/decision.mjs';
-import { admitted, burst } from '../harness/http.mjs';
+import { admitted, burst, statuses } from '../harness/http.mjs';
 import { scenario } from '../harness/scenario.mjs';
 import { repository, runProgram } from '../harness/server.mjs';
 import { now, sleep, until } from '../harness/time.mjs';
@@ -393,6 +393,33 @@ scenario('case ADM-04: a shortened window frees who is blocked, no later than on
     }
     for (const key of await redis.keys(`${algorithm}:`)) assert.ok(await redis.command('PTTL', key) <= 10100, `TTL of ${key}`);
   }));
+});
+
+const IN_ADVANCE = {
+  token_bucket: [{ capacity: 2, refill_rate: 20, on_limit: 'delay', max_delay: 3 }, { refill_rate: 1 }],
+  leaky_bucket: [{ capacity: 2, leak_rate: 20, on_limit: 'delay', max_delay: 3 }, { leak_rate: 1 }],
+};
+
+scenario('case ADM-04: after a change from delay to reject nobody waits for what others took in advance, and they get it', async (world) => {
+  const redis = await world.redis();
+  for (const [algorithm, [fast, slow]] of Object.entries(IN_ADVANCE)) {
+    const server = await world.server({ redis, args: ['--key-prefix', `${algorithm}:`], threads: 1 });
+    await assertPatched(server, { algorithm, ...fast });
+    const held = server.burst('k', 40, 40);
+    held.catch(() => {}); // awaited below; what fails before that shall be told
+    const state = async () => (await server.request('/admin/keys?policy=default&key=k')).json.limits[0].fields;
+    await until('38 in advance', async () => {
+      const { tokens = 0, level = 0 } = (await state()) ?? {};
+      return Number(tokens) < -30 || Number(level) > 30;
+    }, 1500, 5);
+    await assertPatched(server, { ...slow, on_limit: 'reject', max_delay: null });
+    const denied = await server.hit('k');
+    assert.equal(denied.status, 429, denied.text);
+    assert.ok(denied.json.retry_after <= 1, `${algorithm}: ${denied.text}`);
+    await sleep(denied.json.retry_after * 1000);
+    assert.equal((await server.hit('k')).status, 200, algorithm);
+    assert.deepEqual(statuses(await held), { 200: 40 });
+  }
 });
 
 scenario('case RED-16: while Redis is away each instance gives its share of the limit', async (world) => {

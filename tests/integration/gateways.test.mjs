@@ -44,8 +44,9 @@ async function service(world) {
   return { seen, port: backend.address().port };
 }
 
-// The first nginx block of the page is a whole configuration, the second what lets through without ratelimitd.
-const [CONFIGURATION, UNLIMITED] = [...readFileSync(`${repository}docs/gateways.md`, 'utf8').matchAll(/```nginx\n(.*?)```/gs)].map((m) => m[1]);
+// The first nginx block of the page is a whole configuration, the second what lets through without ratelimitd, the third
+// what refuses paths that a service may read otherwise.
+const [CONFIGURATION, UNLIMITED, STRICT] = [...readFileSync(`${repository}docs/gateways.md`, 'utf8').matchAll(/```nginx\n(.*?)```/gs)].map((m) => m[1]);
 
 function replaced(text, pairs) {
   for (const [from, to] of pairs) {
@@ -102,6 +103,19 @@ scenario('nginx: what a client writes itself changes nothing', async (world) => 
   assert.equal((await nginx.request('/verbs/x', { method: 'POST', body: 'policy=shop' })).status, 429);
   assert.equal((await nginx.request('/verbs/x')).status, 200, 'GET has its own');
   assert.equal((await nginx.request('/_ratelimit')).status, 404, 'not for clients');
+});
+
+scenario('nginx: paths that a service may read otherwise are refused where that is wanted, and pass without a limit elsewhere', async (world) => {
+  const server = await behind(world, 'x-original');
+  const backend = await service(world);
+  const spellings = ['/shop;x/', '/shop%3Bx/', '/shop/a;b=c', '/shop%5Cx', '/shop\\x'];
+  const lax = await nginxBefore(world, server.port, backend);
+  const passed = await burst(5, 1, (i) => lax.request(spellings[[0, 1, 3, 0, 1][i]]));
+  assert.deepEqual(passed.map((r) => [r.status, r.headers['x-ratelimit-limit']]), Array(5).fill([200, undefined]), 'as the page warns');
+  const nginx = await nginxBefore(world, server.port, backend, [['    location / {', `${STRICT}\n    location / {`]]);
+  for (const path of spellings) assert.equal((await nginx.request(path)).status, 400, path);
+  assert.deepEqual(backend.seen, []);
+  assert.equal((await nginx.request('/shop?a=b;c')).status, 200, 'a query may hold them');
 });
 
 scenario('nginx: what is not limited passes, what cannot be decided is 403, and the service keeps its own 403', async (world) => {

@@ -89,7 +89,7 @@ static struct client client;
 static struct admission admissions[STEPS];
 static size_t admission_count;
 static const struct expected *asked; /* whose answer is being compared */
-static long decisions, denials, delays, changes, expiries, mendings;
+static long decisions, denials, delays, changes, switches, expiries, mendings;
 
 #define SAY(condition, ...)                                                                                  \
     do {                                                                                                     \
@@ -150,6 +150,11 @@ static void settle_bounds(void) {
 }
 
 static void change_settings(void) {
+    if (one_in(4)) {
+        client.max_delay_us = one_in(2) ? 0 : spread(1, 30 * MICRO);
+        settle_bounds();
+        return;
+    }
     struct limit_settings *limit = &client.limits[between(0, (int64_t)client.count - 1)];
     struct limit_settings changed = *limit;
     size_t i = (size_t)between(0, (int64_t)limit->algorithm->param_count - 1), param;
@@ -275,6 +280,15 @@ static int64_t wait_at(size_t i, int64_t now_us, int64_t units) {
     return client.limits[i].algorithm->wait(&at, &client.states[i], units * MICRO);
 }
 
+/* Nobody waits longer than these settings can explain, whatever the settings were before. */
+static int64_t longest_for_one(size_t i) {
+    const struct limit_settings *limit = &client.limits[i];
+    int64_t window = limit->algorithm->window_us(limit->params);
+    if (strcmp(limit->algorithm->name, "sliding_window_counter") == 0) return 2 * window;
+    if (client.max_delay_us == 0) return window;
+    return window + client.max_delay_us + exact_max(1, limit->params[2]); /* the refill that is under way */
+}
+
 /* Every wait is enough, and a microsecond less is not. */
 static void check_promises(const struct decision *decision, int64_t cost) {
     int64_t now = client.now_us, retry = 0;
@@ -292,6 +306,8 @@ static void check_promises(const struct decision *decision, int64_t cost) {
         }
         SAY(wait_at(i, one, 1) <= over && (one == now || wait_at(i, one - 1, 1) > over), "one %lld",
             (long long)state->wait_one_us);
+        SAY(now < client.latest_us || wait_at(i, now, 1) <= longest_for_one(i), "one waits %lld",
+            (long long)wait_at(i, now, 1));
         SAY(ttl >= 0 && left_at(i, now + ttl) == units, "ttl %lld", (long long)ttl);
         SAY(ttl == 0 || wait_at(i, now + ttl - 1, units) > 0, "ttl %lld", (long long)ttl);
     }
@@ -445,6 +461,26 @@ static struct decision decide_once(const char *mode, int64_t cost) {
     return decision;
 }
 
+/* A limit whose name stays keeps its key too, with what another algorithm wrote. That must mean nothing, nor
+ * mean something again when the algorithm is the old one again. */
+static void change_algorithm(void) {
+    size_t changed = (size_t)between(0, (int64_t)client.count - 1);
+    const struct algorithm *algorithm = client.limits[changed].algorithm;
+    while (algorithm == client.limits[changed].algorithm)
+        algorithm = algorithms[between(0, (int64_t)algorithm_count - 1)];
+    random_limit(&client.limits[changed], algorithm);
+    settle_bounds();
+    for (size_t i = 0; i < client.count; i++) {
+        algorithm_state_free(&client.states[i]);
+        if (i != changed) send_command("DEL", client.kept[i], NULL, NULL, NULL, NULL);
+        if (i != changed) client.broken[i] = false;
+    }
+    make_equal();
+    struct decision decision = decide_once("take", 1);
+    SAY(decision.outcome == DECISION_ALLOWED && decision.delayed_us == 0, "%s", "a new client");
+    switches++;
+}
+
 static struct decision step(const struct decision *last) {
     static const char *const modes[] = {"peek", "look", "now", "take"};
     move_clock(last);
@@ -453,6 +489,7 @@ static struct decision step(const struct decision *last) {
         make_equal();
     }
     if (!client.calm && one_in(60)) break_key();
+    if (!client.calm && one_in(60)) change_algorithm();
     expire();
     const char *mode = modes[exact_min(3, between(0, 9))];
     int64_t cost = random_cost();
@@ -552,7 +589,7 @@ START_TEST(one_limit) {
             run_history(1, &algorithms[i]);
     }
     ck_assert_int_gt(denials, decisions / 20);
-    ck_assert(delays > 100 && changes > 100 && expiries > 100 && mendings > 100);
+    ck_assert(delays > 100 && changes > 100 && switches > 100 && expiries > 100 && mendings > 100);
 }
 END_TEST
 

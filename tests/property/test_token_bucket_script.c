@@ -121,8 +121,20 @@ START_TEST(delays_in_order_of_arrival) {
     check_field("tokens", "-3");
     ck_assert_int_eq(decide(set, "k", "look", 1, 3 * MICRO, START + MICRO - 1).admitted, 0);
     ck_assert_int_eq(decide(set, "k", "look", 1, 3 * MICRO, START + MICRO).admitted, 1);
-    ck_assert_int_eq(take(set, 1, START + 4 * MICRO).admitted, 1); /* the debt outlives the delay setting */
-    ck_assert_int_le(ask("PTTL", "k"), 10000);
+}
+END_TEST
+
+START_TEST(a_shorter_delay_cuts_what_was_taken_in_advance) {
+    const struct bucket *fast = &guide[1], *slow = &guide[2];
+    decide(fast, "k", "take", 100, 3 * MICRO, START);
+    ck_assert_int_eq(decide(fast, "k", "take", 30, 3 * MICRO, START).due, 3 * MICRO); /* 30 in advance */
+    ck_assert_int_eq(decide(fast, "k", "look", 1, 1500000, START).due, 3 * MICRO); /* 20 can come in 1.5 s */
+    ck_assert_int_eq(decide(fast, "k", "look", 1, 1000000, START).due, 2 * MICRO);
+    ck_assert_int_eq(decide(slow, "k", "look", 1, 1000000, START).due, 120 * MICRO); /* one in advance */
+    ck_assert_int_eq(peek(slow, 1, START).due, 60 * MICRO);                          /* none */
+    ck_assert_int_eq(take(slow, 1, START + 60 * MICRO - 1).admitted, 0);
+    ck_assert_int_eq(take(slow, 1, START + 60 * MICRO).admitted, 1);
+    check_field("tokens", "0");
 }
 END_TEST
 
@@ -230,6 +242,7 @@ int main(void) {
     tcase_add_test(tcase, a_live_change_keeps_the_state);
     tcase_add_test(tcase, cuts_first_and_ages_then);
     tcase_add_test(tcase, delays_in_order_of_arrival);
+    tcase_add_test(tcase, a_shorter_delay_cuts_what_was_taken_in_advance);
     tcase_add_loop_test(tcase, random_histories, 0, 8);
     suite_add_tcase(suite, tcase);
     return unit_main(suite);
