@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/xmalloc.h"
 
-enum { FIRST_CAPACITY = 64, INT_TEXT_MAX = 20 };
+enum { FIRST_CAPACITY = 64 };
 
 /* Makes room for `extra` more bytes and the NUL. False, and overflow, if the maximum forbids it. */
 static bool reserve(struct buf *buf, size_t extra) {
@@ -41,11 +42,25 @@ void buf_clear(struct buf *buf) {
     if (buf->data) buf->data[0] = '\0';
 }
 
-void buf_add(struct buf *buf, const void *data, size_t len) {
-    if (len == 0 || !reserve(buf, len)) return;
-    memcpy(buf->data + buf->len, data, len);
+void buf_expect(struct buf *buf, size_t len) {
+    size_t cap = len < buf->max ? len + 1 : buf->max;
+    if (buf->data || cap == 0) return;
+    buf->data = xmalloc(cap);
+    buf->data[0] = '\0';
+    buf->cap = cap;
+}
+
+char *buf_extend(struct buf *buf, size_t len) {
+    if (!reserve(buf, len)) return NULL;
+    char *at = buf->data + buf->len;
     buf->len += len;
     buf->data[buf->len] = '\0';
+    return at;
+}
+
+void buf_add(struct buf *buf, const void *data, size_t len) {
+    char *at = len > 0 ? buf_extend(buf, len) : NULL;
+    if (at) memcpy(at, data, len);
 }
 
 void buf_adds(struct buf *buf, const char *text) {
@@ -53,7 +68,8 @@ void buf_adds(struct buf *buf, const char *text) {
 }
 
 void buf_addc(struct buf *buf, char c) {
-    buf_add(buf, &c, 1);
+    char *at = buf_extend(buf, 1);
+    if (at) *at = c;
 }
 
 void buf_addf(struct buf *buf, const char *fmt, ...) {
@@ -75,15 +91,8 @@ void buf_addf(struct buf *buf, const char *fmt, ...) {
 }
 
 void buf_add_int(struct buf *buf, int64_t value) {
-    char text[INT_TEXT_MAX];
-    char *at = text + sizeof text;
-    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    do {
-        *--at = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest > 0);
-    if (value < 0) *--at = '-';
-    buf_add(buf, at, (size_t)(text + sizeof text - at));
+    char text[DECIMAL_TEXT_MAX];
+    buf_add(buf, text, decimal_whole(value, text));
 }
 
 char *buf_take(struct buf *buf) {

@@ -24,6 +24,9 @@ struct buf {
 void buf_free(struct buf *buf);  /* back to an empty buffer, maximum kept */
 void buf_clear(struct buf *buf); /* empties, keeps the memory */
 void buf_add(struct buf *buf, const void *data, size_t len);
+char *buf_extend(struct buf *buf,
+                 size_t len);                 /* `len` bytes more, for the caller to fill; NULL on overflow */
+void buf_expect(struct buf *buf, size_t len); /* before the first byte: about so many will come */
 void buf_adds(struct buf *buf, const char *text);
 void buf_addc(struct buf *buf, char c);
 void buf_addf(struct buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -3,6 +3,7 @@
 #include "base/decimal.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 enum { DECIMALS = 6, DIGITS_MAX = 15, WHOLE_DIGITS_MAX = 10 };
 #define MICRO_MAX (9000000000LL * MICRO)
@@ -94,6 +95,19 @@ enum decimal_status decimal_parse(const char *text, size_t len, int64_t *micro) 
     enum decimal_status status = scale(&r, &value);
     if (status == DECIMAL_OK) *micro = negative ? -value : value;
     return status;
+}
+
+size_t decimal_whole(int64_t value, char out[DECIMAL_TEXT_MAX]) {
+    char *end = out + DECIMAL_TEXT_MAX, *at = end;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    *--at = '\0';
+    do {
+        *--at = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (value < 0) *--at = '-';
+    memmove(out, at, (size_t)(end - at));
+    return (size_t)(end - at) - 1;
 }
 
 size_t decimal_format(int64_t micro, char out[DECIMAL_TEXT_MAX]) {

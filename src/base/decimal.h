@@ -23,4 +23,8 @@ enum decimal_status decimal_parse(const char *text, size_t len, int64_t *micro);
 /* Writes the shortest exact decimal: 1500000 -> "1.5", 3000000 -> "3". Returns its length. */
 size_t decimal_format(int64_t micro, char out[DECIMAL_TEXT_MAX]);
 
+/* Writes a whole number as it is, NUL behind it: what "%lld" does, at a fraction of its cost. Returns its
+ * length. */
+size_t decimal_whole(int64_t value, char out[DECIMAL_TEXT_MAX]);
+
 #endif

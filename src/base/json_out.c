@@ -126,19 +126,35 @@ static void escape_wide(struct buf *buf, const char *text, size_t len) {
     }
 }
 
-static bool is_plain(char c) {
-    return c >= ' ' && c < 0x7f && c != '"' && c != '\\' && c != '<';
+/* Written as they are: ASCII but for what ends a string, escapes, opens a tag or steers. */
+static const bool plain[256] = {
+    [' ' ... '!'] = true, ['#' ... ';'] = true, ['=' ... '['] = true, [']' ... '~'] = true};
+
+static size_t plain_len(const char *text, size_t len) {
+    size_t at = 0;
+    while (at < len && plain[(unsigned char)text[at]])
+        at++;
+    return at;
+}
+
+/* Nearly every text is plain throughout, and then appended in one go. */
+static bool add_plain(struct buf *buf, const char *text, size_t len) {
+    if (plain_len(text, len) < len) return false;
+    char *at = buf_extend(buf, len + 2);
+    if (!at) return true;
+    at[0] = at[len + 1] = '"';
+    memcpy(at + 1, text, len);
+    return true;
 }
 
 void json_escape(struct buf *buf, const char *text, size_t len) {
+    if (add_plain(buf, text, len)) return;
     buf_addc(buf, '"');
     size_t at = 0;
     while (at < len) {
-        size_t plain = at;
-        while (plain < len && is_plain(text[plain]))
-            plain++;
-        buf_add(buf, text + at, plain - at);
-        at = plain;
+        size_t run = plain_len(text + at, len - at);
+        buf_add(buf, text + at, run);
+        at += run;
         if (at == len) break;
         if ((unsigned char)text[at] < 0x80) {
             escape_ascii(buf, text[at++]);

@@ -11,9 +11,10 @@
 #include "limit/rate_headers.h"
 
 enum {
-    DECISION_BODY_MAX = 512 * 1024,
+    DECISION_BODY_MAX = 512 * 1024, /* a key of 16 KiB, every byte of it escaped, fits */
+    DECISION_BODY_USUAL = 511,
     DETAIL_MAX = 256
-}; /* a key of 16 KiB, every byte of it escaped, fits */
+};
 
 static const char TYPE_USED_UP[] = "https://iana.org/assignments/http-problem-types#quota-exceeded";
 static const char TYPE_REDUCED[] =
@@ -145,6 +146,7 @@ void respond_decision(struct request *request, const struct policy *policy, cons
     struct buf body = BUF_INIT(DECISION_BODY_MAX);
     struct json_out json;
 
+    buf_expect(&body, DECISION_BODY_USUAL);
     json_begin(&json, &body);
     json_object(&json, NULL);
     respond_write_decision(&json, policy, key, key_len, decision);

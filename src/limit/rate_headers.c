@@ -5,8 +5,7 @@
  * passes here. */
 #include "limit/rate_headers.h"
 
-#include <stdarg.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "base/decimal.h"
 
@@ -27,28 +26,39 @@ int64_t seconds_up(int64_t us) {
     return us / MICRO + (us % MICRO > 0);
 }
 
-__attribute__((format(printf, 2, 3))) static void line_add(struct line *line, const char *fmt, ...) {
-    va_list args;
-    va_start(args, fmt);
-    int written = vsnprintf(line->text + line->len, sizeof line->text - line->len, fmt, args);
-    va_end(args);
-    if (written > 0 && (size_t)written < sizeof line->text - line->len) line->len += (size_t)written;
+/* What does not fit is left out: by LINE_MAX_BYTES nothing is. */
+static void line_add(struct line *line, const char *text, size_t len) {
+    if (len >= sizeof line->text - line->len) return;
+    memcpy(line->text + line->len, text, len);
+    line->len += len;
+    line->text[line->len] = '\0';
+}
+
+static void line_adds(struct line *line, const char *text) {
+    line_add(line, text, strlen(text));
+}
+
+static void line_add_int(struct line *line, const char *label, int64_t value) {
+    char text[DECIMAL_TEXT_MAX];
+    line_adds(line, label);
+    line_add(line, text, decimal_whole(value, text));
 }
 
 static void add_int(const struct sink *sink, const char *name, int64_t value) {
-    char text[24];
-    snprintf(text, sizeof text, "%lld", (long long)value);
+    char text[DECIMAL_TEXT_MAX];
+    decimal_whole(value, text);
     sink->add(sink->arg, name, text);
 }
 
 /* The quoted name of one limit: the policy's alone where there is but one. */
 static void line_add_name(struct line *line, const struct policy *policy, size_t i) {
-    if (line->len > 0) line_add(line, ", ");
-    if (policy->limit_count == 1) {
-        line_add(line, "\"%s\"", policy->name);
-    } else {
-        line_add(line, "\"%s/%s\"", policy->name, policy->limits[i].name);
+    line_adds(line, line->len > 0 ? ", \"" : "\"");
+    line_adds(line, policy->name);
+    if (policy->limit_count > 1) {
+        line_adds(line, "/");
+        line_adds(line, policy->limits[i].name);
     }
+    line_adds(line, "\"");
 }
 
 /* Whole seconds of a limit's window, at least 1: a `w` of 0 would say nothing. */
@@ -58,22 +68,24 @@ static int64_t window_seconds(const struct limit_settings *limit) {
 }
 
 static void add_policy_field(const struct sink *sink, const struct policy *policy, size_t count) {
-    struct line line = {.len = 0};
+    struct line line;
+    line.len = 0; /* its text is filled as far as it is used */
     for (size_t i = 0; i < count; i++) {
         line_add_name(&line, policy, i);
-        line_add(&line, ";q=%lld;w=%lld", (long long)limit_units(&policy->limits[i]),
-                 (long long)window_seconds(&policy->limits[i]));
+        line_add_int(&line, ";q=", limit_units(&policy->limits[i]));
+        line_add_int(&line, ";w=", window_seconds(&policy->limits[i]));
     }
     sink->add(sink->arg, "RateLimit-Policy", line.text);
 }
 
 static void add_state_field(const struct sink *sink, const struct policy *policy,
                             const struct decision *decision) {
-    struct line line = {.len = 0};
+    struct line line;
+    line.len = 0; /* its text is filled as far as it is used */
     for (size_t i = 0; i < decision->count; i++) {
         line_add_name(&line, policy, i);
-        line_add(&line, ";r=%lld;t=%lld", (long long)decision->limits[i].remaining,
-                 (long long)seconds_up(decision->limits[i].reset_after_us));
+        line_add_int(&line, ";r=", decision->limits[i].remaining);
+        line_add_int(&line, ";t=", seconds_up(decision->limits[i].reset_after_us));
     }
     sink->add(sink->arg, "RateLimit", line.text);
 }

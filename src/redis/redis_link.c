@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/decimal.h"
 #include "base/xmalloc.h"
 #include "redis/redis_conn.h"
 #include "redis/redis_fault.h"
@@ -303,15 +304,15 @@ void redis_link_eval(struct redis_link *link, const struct redis_script *script,
     }
     struct command *command = command_new(link, done, arg);
     struct buf *wire = &command->wire;
-    char keys[16];
-    int keys_len = snprintf(keys, sizeof keys, "%d", key_count);
+    char keys[DECIMAL_TEXT_MAX];
+    size_t keys_len = decimal_whole(key_count, keys);
     command->script = script;
     command->word_count = argc + 3;
     redis_wire_begin(wire, command->word_count);
     redis_wire_word(wire, "EVALSHA", 7);
     redis_wire_word(wire, script->sha1, 40);
     command->rest = wire->len;
-    redis_wire_word(wire, keys, (size_t)keys_len);
+    redis_wire_word(wire, keys, keys_len);
     for (int i = 0; i < argc; i++)
         redis_wire_word(wire, argv[i], argv_len[i]);
     submit(link, command);

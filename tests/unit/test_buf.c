@@ -1,6 +1,7 @@
 /* The growing buffer: content, growth, the maximum, and who owns the bytes. */
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "unit.h"
@@ -66,6 +67,29 @@ START_TEST(grows_byte_by_byte_to_the_maximum_and_no_further) {
     for (int i = 0; i < 1000; i++)
         ck_assert_int_eq(buf.data[i], 'a' + i % 26);
     buf_free(&buf);
+}
+END_TEST
+
+START_TEST(room_made_before_is_no_content_and_bounded) {
+    struct buf buf = BUF_INIT(100);
+    buf_expect(&buf, 1000);
+    ck_assert_str_eq(buf_str(&buf), "");
+    ck_assert_uint_le(buf.cap, 101);
+    char *before = buf.data, *at = buf_extend(&buf, 3);
+    memcpy(at, "abc", 3);
+    ck_assert_str_eq(buf_str(&buf), "abc");
+    for (int i = 0; i < 96; i++)
+        buf_addc(&buf, 'x');
+    ck_assert_ptr_eq(buf.data, before); /* no second allocation */
+    ck_assert_ptr_null(buf_extend(&buf, 2));
+    ck_assert(buf.overflow);
+    ck_assert_uint_eq(buf.len, 99);
+    buf_free(&buf);
+    struct buf none = BUF_INIT(0);
+    buf_expect(&none, 10);
+    buf_addc(&none, 'x');
+    ck_assert(none.overflow);
+    buf_free(&none);
 }
 END_TEST
 
@@ -150,6 +174,7 @@ int main(void) {
     tcase_add_test(tests, every_way_of_adding_appends);
     tcase_add_loop_test(tests, integers_are_decimal, 0, sizeof integers / sizeof integers[0]);
     tcase_add_test(tests, grows_byte_by_byte_to_the_maximum_and_no_further);
+    tcase_add_test(tests, room_made_before_is_no_content_and_bounded);
     tcase_add_test(tests, what_does_not_fit_is_dropped_whole_with_all_that_follows);
     tcase_add_test(tests, a_maximum_of_nothing_holds_nothing);
     tcase_add_test(tests, formatted_text_may_be_long);

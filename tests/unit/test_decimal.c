@@ -170,6 +170,17 @@ START_TEST(the_shortest_decimal_is_written) {
 }
 END_TEST
 
+START_TEST(whole_numbers_are_written_as_printf_does) {
+    static const int64_t edges[] = {0, 9, 10, -1, -10, 1800000000, INT64_MAX, INT64_MIN};
+    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+        char text[DECIMAL_TEXT_MAX], wanted[DECIMAL_TEXT_MAX];
+        snprintf(wanted, sizeof wanted, "%lld", (long long)edges[i]);
+        ck_assert_uint_eq(decimal_whole(edges[i], text), strlen(wanted));
+        ck_assert_str_eq(text, wanted);
+    }
+}
+END_TEST
+
 START_TEST(what_is_written_reads_back_as_the_same) {
     char text[DECIMAL_TEXT_MAX];
     uint64_t state = 1; /* a fixed sequence */
@@ -193,6 +204,7 @@ int main(void) {
     tcase_add_test(tests, the_length_bounds_what_is_read);
     tcase_add_test(tests, a_million_digits_are_read_without_harm);
     tcase_add_loop_test(tests, the_shortest_decimal_is_written, 0, sizeof formats / sizeof formats[0]);
+    tcase_add_test(tests, whole_numbers_are_written_as_printf_does);
     tcase_add_test(tests, what_is_written_reads_back_as_the_same);
     suite_add_tcase(suite, tests);
     return unit_main(suite);
