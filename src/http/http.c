@@ -225,6 +225,7 @@ void http_free(struct http *http) {
     ev_io_stop(http->loop, &http->readable);
     ev_timer_stop(http->loop, &http->tick);
     MHD_stop_daemon(http->daemon);
+    http_request_free_spare(http);
     linger_free(http->linger);
     free(http);
 }

@@ -54,6 +54,8 @@ void request_each_header(const struct request *request, request_header_fn *each,
 /* Adds a header to the answer (before request_send). `name` is static text; `value` is copied, without its
  * control bytes. */
 void request_reply_header(struct request *request, const char *name, const char *value);
+/* The same with a value of the program's own text, which is not copied. */
+void request_reply_fixed(struct request *request, const char *name, const char *value);
 
 /* Answers. Takes the bytes of `body` (the buf is empty afterwards); `body` may be NULL. Exactly once a
  * request. HEAD and the closing of connections are seen to here. */

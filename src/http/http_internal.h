@@ -31,6 +31,8 @@ struct http {
     unsigned in_flight;
     struct lingering *linger;     /* sockets that are being closed */
     struct http_request *waiting; /* list: for an answer from elsewhere */
+    struct http_request *spare;   /* list: to be used again */
+    unsigned spare_count;
     unsigned awake;               /* of those, not suspended */
     bool progress;                /* a request has got further in this run of microhttpd */
     struct stream *streams;       /* list: answers that are being written piece by piece */
@@ -59,19 +61,23 @@ struct http_request {
     double began, touched; /* the end of the head; the last piece of body */
     double read_at;        /* the client has taken `read` bytes of the connection then */
     uint64_t read;
-    struct err target_error; /* words if the request target is bad */
     bool target_bad;
     struct MHD_Response *response; /* made, not yet queued */
     unsigned status;
     struct stream *stream; /* the answer is one; else NULL */
     size_t body_seen;      /* bytes */
     size_t header_count;
-    struct {
-        const char *name;
-        char *value;
-    } headers[REPLY_HEADERS_MAX];
     struct http_request *next, *prev; /* http->waiting */
     bool suspended;
+
+    /* From here on nothing is cleared for the next request: what counts is written before it is read. */
+    struct buf header_text; /* the values, each with its NUL; keeps its memory */
+    struct reply_header {
+        const char *name;
+        const char *fixed; /* the value, if it outlives the answer */
+        size_t at;         /* else: where it is in `header_text` */
+    } headers[REPLY_HEADERS_MAX];
+    struct err target_error; /* words if the request target is bad */
     char client_ip[CLIENT_IP_TEXT_MAX];
 };
 
@@ -98,6 +104,20 @@ enum MHD_Result http_request_step(void *http, struct MHD_Connection *connection,
                                   void **state);
 void http_request_end(void *http, struct MHD_Connection *connection, void **state,
                       enum MHD_RequestTerminationCode how);
+
+static inline struct http_request *http_request_of(const struct request *request) {
+    return (struct http_request *)(uintptr_t)request;
+}
+
+/* --- http_record.c --- */
+
+struct http_request *http_request_new(struct http *http);
+void http_request_free(struct http_request *r);
+void http_request_free_spare(struct http *http);
+/* The value of the answer's header field `i`. */
+const char *http_reply_value(const struct http_request *r, size_t i);
+
+/* --- http_request.c --- */
 
 /* Answers with a response of any kind; takes our reference to it. */
 void http_request_respond(struct http_request *r, unsigned status, const char *content_type,

@@ -27,10 +27,6 @@ static const struct http_fault long_target = {414, "The target is too long: with
 static const struct http_fault long_head = {431, "The head is too long: target and header fields may have 7 "
                                                  "KiB, less 64 bytes a field; Cookie counts twice."};
 
-static struct http_request *of(const struct request *request) {
-    return (struct http_request *)(uintptr_t)request;
-}
-
 /* microhttpd would take the query apart for us, in the memory that the answer needs, and hang up when that is
  * used up. uri.c does it better: leave it nothing. */
 static void hide_query(const char *target) {
@@ -40,9 +36,8 @@ static void hide_query(const char *target) {
 }
 
 void *http_request_begin(void *http, const char *target, struct MHD_Connection *connection) {
-    struct http_request *r = xcalloc(1, sizeof *r);
+    struct http_request *r = http_request_new(http);
 
-    r->http = http;
     r->connection = connection;
     r->target = target;
     r->target_len = strlen(target);
@@ -87,17 +82,6 @@ static void wait_is_over(struct http_request *r) {
     http->dirty = true; /* neither a resume nor an answer from outside wakes microhttpd */
 }
 
-static void request_free(struct http_request *r) {
-    if (r->response) MHD_destroy_response(r->response);
-    for (size_t i = 0; i < r->header_count; i++)
-        free(r->headers[i].value);
-    uri_free(&r->pub.uri);
-    buf_free(&r->pub.body);
-    config_unref(r->pub.config);
-    free(r->pub.state);
-    free(r);
-}
-
 void http_request_end(void *http, struct MHD_Connection *connection, void **state,
                       enum MHD_RequestTerminationCode how) {
     static const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
@@ -114,7 +98,7 @@ void http_request_end(void *http, struct MHD_Connection *connection, void **stat
     r->c->settled = false;
     if (r->stream) http_stream_closed(r->stream);
     if (r->phase != PHASE_WAITING) {
-        request_free(r);
+        http_request_free(r);
         return;
     }
     wait_is_over(r); /* the client has left: the answer is still to come, and has nowhere to go */
@@ -253,8 +237,8 @@ enum MHD_Result http_request_step(void *http, struct MHD_Connection *connection,
 }
 
 const char *request_header(const struct request *request, const char *name) {
-    if (!of(request)->connection) return NULL;
-    return MHD_lookup_connection_value(of(request)->connection, MHD_HEADER_KIND, name);
+    if (!http_request_of(request)->connection) return NULL;
+    return MHD_lookup_connection_value(http_request_of(request)->connection, MHD_HEADER_KIND, name);
 }
 
 struct header_walk {
@@ -272,8 +256,8 @@ static enum MHD_Result walk_header(void *arg, enum MHD_ValueKind kind, const cha
 void request_each_header(const struct request *request, request_header_fn *each, void *arg) {
     struct header_walk walk = {each, arg};
 
-    if (!of(request)->connection) return;
-    MHD_get_connection_values(of(request)->connection, MHD_HEADER_KIND, walk_header, &walk);
+    if (!http_request_of(request)->connection) return;
+    MHD_get_connection_values(http_request_of(request)->connection, MHD_HEADER_KIND, walk_header, &walk);
 }
 
 struct header_count {
@@ -296,28 +280,13 @@ size_t request_header_count(const struct request *request, const char *name) {
     return count.count;
 }
 
-void request_reply_header(struct request *request, const char *name, const char *value) {
-    struct http_request *r = of(request);
-    char *copy, *out;
-
-    if (r->header_count == REPLY_HEADERS_MAX) return;
-    copy = out = xmalloc(strlen(value) + 1);
-    for (; *value; value++) {
-        if ((unsigned char)*value >= 0x20 && *value != 0x7f)
-            *out++ = *value; /* no header can be smuggled in */
-    }
-    *out = '\0';
-    r->headers[r->header_count].name = name;
-    r->headers[r->header_count++].value = copy;
-}
-
 void http_request_respond(struct http_request *r, unsigned status, const char *content_type,
                           struct MHD_Response *response) {
     r->response = response;
     r->status = status;
     if (content_type) MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
     for (size_t i = 0; i < r->header_count; i++) {
-        MHD_add_response_header(response, r->headers[i].name, r->headers[i].value);
+        MHD_add_response_header(response, r->headers[i].name, http_reply_value(r, i));
     }
     if (r->http->draining || r->pub.reserved)
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
@@ -325,7 +294,7 @@ void http_request_respond(struct http_request *r, unsigned status, const char *c
         wait_is_over(r);
         queue(r);
     } else if (r->phase == PHASE_GONE) {
-        request_free(r);
+        http_request_free(r);
     } /* else the caller in http_request_step queues it */
 }
 
@@ -336,7 +305,7 @@ void request_send(struct request *request, unsigned status, const char *content_
         MHD_create_response_from_buffer(len, data, data ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
 
     if (!response) abort(); /* out of memory */
-    http_request_respond(of(request), status, content_type, response);
+    http_request_respond(http_request_of(request), status, content_type, response);
 }
 
 void request_send_static(struct request *request, unsigned status, const char *content_type, const void *data,
@@ -345,15 +314,15 @@ void request_send_static(struct request *request, unsigned status, const char *c
         MHD_create_response_from_buffer(len, (void *)(uintptr_t)data, MHD_RESPMEM_PERSISTENT);
 
     if (!response) abort();
-    http_request_respond(of(request), status, content_type, response);
+    http_request_respond(http_request_of(request), status, content_type, response);
 }
 
 bool request_draining(const struct request *request) {
-    return of(request)->http->draining;
+    return http_request_of(request)->http->draining;
 }
 
 bool request_answered(const struct request *request) {
-    const struct http_request *r = of(request);
+    const struct http_request *r = http_request_of(request);
 
     return r->response || r->phase == PHASE_ANSWERED;
 }

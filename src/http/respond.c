@@ -56,12 +56,12 @@ const size_t respond_fixed_header_count = sizeof respond_fixed_headers / sizeof 
 
 void respond_security_headers(struct request *request) {
     for (size_t i = 0; i < respond_fixed_header_count; i++)
-        request_reply_header(request, respond_fixed_headers[i].name, respond_fixed_headers[i].value);
+        request_reply_fixed(request, respond_fixed_headers[i].name, respond_fixed_headers[i].value);
 }
 
 static void send_fresh(struct request *request, unsigned status, const char *type, struct buf *body) {
     respond_security_headers(request);
-    request_reply_header(request, "Cache-Control", "no-store");
+    request_reply_fixed(request, "Cache-Control", "no-store");
     request_send(request, status, type, body);
 }
 
