@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "app/options_parse.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#include "base/count.h"
 
 /* Options that say how policy `default` limits, as a document does. */
 static bool is_setting(const struct option *option) {

@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count.h"
 #include "base/decimal.h"
 #include "base/http_method.h"
 #include "base/xmalloc.h"
 #include "config/config_internal.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum { MAX_DELAY_S = 30, MAX_DELAY_DEFAULT_S = 1 };
 

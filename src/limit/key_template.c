@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count.h"
 #include "base/xmalloc.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define FIELDS_ALLOWED "ip, method, prefix, path, policy, header.NAME, query.NAME, or hash: and one of these"
 
 enum { SHOWN_MAX = 64 }; /* bytes of a faulty field that an error text repeats */

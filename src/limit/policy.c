@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#include "base/count.h"
 
 static const char *const on_limit_names[] = {
     [ON_LIMIT_REJECT] = "reject", [ON_LIMIT_SHADOW] = "shadow", [ON_LIMIT_DELAY] = "delay"};

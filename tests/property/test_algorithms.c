@@ -3,121 +3,21 @@
  * limit means.
  *
  * Time is passed in. SEED=N repeats a run. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/decimal.h"
 #include "limit/exact.h"
 #include "limit/local_decision.h"
+#include "unit/history.h"
 #include "unit/spy_script.h"
-#include "unit/unit.h"
 
-enum {
-    DECISIONS = 200000, /* at least, a run */
-    STEPS = 80,         /* of a history */
-    EXPECTED_MAX = STEPS * 16,
-    KEY_BYTES = 24
-};
+enum { DECISIONS = 200000 /* at least, a run */ };
 
 #define LATEST (EXACT - 1000000000000000LL) /* so far may the clock get: three times ten years are left */
 
-/* --- chance --- */
-
-static uint64_t chance_state;
-static uint64_t seed;
-
-static uint64_t chance_bits(void) { /* splitmix64 */
-    uint64_t bits = (chance_state += 0x9e3779b97f4a7c15u);
-    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
-    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
-    return bits ^ (bits >> 31);
-}
-
-static int64_t between(int64_t low, int64_t high) {
-    return low + (int64_t)(chance_bits() % (uint64_t)(high - low + 1));
-}
-
-static bool one_in(int64_t count) {
-    return between(1, count) == 1;
-}
-
-/* Each order of magnitude as likely as another. */
-static int64_t spread(int64_t low, int64_t high) {
-    int64_t top = low;
-    while (top < high / 10 && !one_in(6))
-        top *= 10;
-    return between(low, exact_min(high, top * 10));
-}
-
-/* --- a client: what Redis and memory know of it --- */
-
-struct client {
-    struct limit_settings limits[LIMITS_MAX];
-    size_t count;
-    struct algorithm_state states[LIMITS_MAX];
-    int64_t expires_ms[LIMITS_MAX]; /* when Redis would let the key go */
-    bool broken[LIMITS_MAX];        /* the key holds nonsense */
-    char kept[LIMITS_MAX][KEY_BYTES], expiring[LIMITS_MAX][KEY_BYTES];
-    int64_t now_us, max_delay_us, cost_max;
-    int64_t latest_us; /* the clock was there once */
-    bool twin;         /* there are two keys: kept for ever, and gone as soon as Redis may let it go */
-    bool calm; /* settings stay, the clock goes forward, nobody is delayed: what a limit means can be checked
-                */
-    int step;
-    bool at_once; /* this request may not wait */
-};
-
-struct admission {
-    int64_t time_us, units;
-};
-
-/* What the script must answer. */
-struct expected {
-    bool skip;  /* a command's answer */
-    bool whole; /* TTL and writes too */
-    int step;
-    struct limit_settings limits[LIMITS_MAX];
-    struct decision decision;
-    int64_t max_delay_us, ttl_ms[LIMITS_MAX], writes_min, writes_max;
-};
-
-static struct client client;
-static struct admission admissions[STEPS];
-static size_t admission_count;
-static const struct expected *asked; /* whose answer is being compared */
-static long decisions, denials, delays, changes, switches, expiries, mendings;
-
-#define SAY(condition, ...)                                                                                  \
-    do {                                                                                                     \
-        if (!(condition)) fail_with(__LINE__, #condition, __VA_ARGS__);                                      \
-    } while (0)
-
-__attribute__((noreturn, format(printf, 3, 4))) static void fail_with(int line, const char *what,
-                                                                      const char *fmt, ...) {
-    char text[1024], more[256];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(more, sizeof more, fmt, args);
-    va_end(args);
-    const struct limit_settings *limits = asked ? asked->limits : client.limits;
-    int64_t delay = asked ? asked->max_delay_us : client.max_delay_us;
-    size_t len = (size_t)snprintf(
-        text, sizeof text,
-        "line %d: %s: %s; SEED=%llu, decision %ld, step %d, now %lld, cost %lld, delay %lld", line, what,
-        more, (unsigned long long)seed, decisions, asked ? asked->step : client.step,
-        (long long)(asked ? asked->decision.now_us : client.now_us),
-        (long long)(asked ? asked->decision.cost : 0), (long long)delay);
-    for (size_t i = 0; i < client.count; i++)
-        len += (size_t)snprintf(text + len, sizeof text - len, "; %s %lld %lld %lld",
-                                limits[i].algorithm->name, (long long)limits[i].params[0],
-                                (long long)limits[i].params[1], (long long)limits[i].params[2]);
-    ck_abort_msg("%s", text);
-    abort();
-}
+static long denials, delays, changes, switches, expiries, mendings;
 
 /* --- settings --- */
 
@@ -166,83 +66,6 @@ static void change_settings(void) {
     *limit = changed;
     settle_bounds();
     changes++;
-}
-
-/* --- what Redis must answer, in the order of the questions --- */
-
-static int64_t longest_wait(void) {
-    return client.at_once ? 0 : client.max_delay_us;
-}
-
-static struct expected expected[EXPECTED_MAX];
-static size_t expected_count;
-
-static struct expected *expect(void) {
-    ck_assert_uint_lt(expected_count, EXPECTED_MAX);
-    struct expected *next = &expected[expected_count++];
-    *next = (struct expected){.step = client.step, .max_delay_us = longest_wait()};
-    memcpy(next->limits, client.limits, sizeof next->limits);
-    return next;
-}
-
-static void send_command(const char *a, const char *b, const char *c, const char *d, const char *e,
-                         const char *f) {
-    const char *const words[] = {a, b, c, d, e, f};
-    int count = 0;
-    while (count < 6 && words[count])
-        count++;
-    spy_command(words, count);
-    expect()->skip = true;
-}
-
-static void ask(bool kept, const char *mode, int64_t cost, int64_t now_us) {
-    struct spy_request request = {.limits = client.limits,
-                                  .count = client.count,
-                                  .mode = mode,
-                                  .cost = cost,
-                                  .max_delay_us = client.max_delay_us,
-                                  .now_us = now_us};
-    for (size_t i = 0; i < client.count; i++) {
-        request.keys[i] = kept ? client.kept[i] : client.expiring[i];
-        request.pttl_ms[i] = exact_max(0, client.expires_ms[i] - now_us / 1000);
-    }
-    spy_ask(&request);
-}
-
-static void compare(const struct expected *right, const struct spy_said *said, size_t count) {
-    const struct decision *decision = &right->decision, *script = &said->decision;
-    SAY(script->now_us == decision->now_us, "%lld", (long long)script->now_us);
-    SAY(script->outcome == decision->outcome, "script %d", (int)script->outcome);
-    SAY(script->delayed_us == decision->delayed_us, "script %lld, here %lld", (long long)script->delayed_us,
-        (long long)decision->delayed_us);
-    for (size_t i = 0; i < count; i++) {
-        const struct limit_state *a = &script->limits[i], *b = &decision->limits[i];
-        SAY(memcmp(a, b, sizeof *a) == 0,
-            "limit %zu: script remaining %lld, reset %lld, retry %lld, one %lld; here %lld, %lld, %lld, %lld",
-            i, (long long)a->remaining, (long long)a->reset_after_us, (long long)a->retry_after_us,
-            (long long)a->wait_one_us, (long long)b->remaining, (long long)b->reset_after_us,
-            (long long)b->retry_after_us, (long long)b->wait_one_us);
-        SAY(!right->whole || said->ttl_ms[i] == right->ttl_ms[i], "limit %zu: script %lld, here %lld", i,
-            (long long)said->ttl_ms[i], (long long)right->ttl_ms[i]);
-    }
-    SAY(!right->whole || (said->writes >= right->writes_min && said->writes <= right->writes_max),
-        "%lld writes, not %lld to %lld", (long long)said->writes, (long long)right->writes_min,
-        (long long)right->writes_max);
-}
-
-static void compare_all(void) {
-    for (size_t i = 0; i < expected_count; i++) {
-        struct spy_said said;
-        if (expected[i].skip) {
-            spy_skip();
-        } else {
-            spy_answer(expected[i].limits, client.count, expected[i].max_delay_us, &said);
-            asked = &expected[i];
-            compare(asked, &said, client.count);
-            asked = NULL;
-        }
-    }
-    expected_count = 0;
 }
 
 /* --- decisions in memory --- */
@@ -321,13 +144,18 @@ static void check_promises(const struct decision *decision, int64_t cost) {
     SAY(then.outcome == DECISION_ALLOWED || (client.count > 1 && client.now_us < client.latest_us),
         "retry %lld", (long long)retry);
     if (client.at_once || !one_in(4)) return;
-    ask(true, "look", cost, now + retry - 1);
-    expect()->decision = early;
-    ask(true, "look", cost, now + retry);
-    expect()->decision = then;
+    history_ask(true, "look", cost, now + retry - 1)->decision = early;
+    history_ask(true, "look", cost, now + retry)->decision = then;
 }
 
 /* --- one step of a history --- */
+
+struct admission {
+    int64_t time_us, units;
+};
+
+static struct admission admissions[STEPS];
+static size_t admission_count;
 
 /* The second key of a limit goes when Redis would let it go at the earliest. It must make no difference. */
 static void expire(void) {
@@ -336,7 +164,7 @@ static void expire(void) {
     client.latest_us = client.now_us;
     for (size_t i = 0; i < client.count; i++) {
         if (client.states[i].count == 0 || ttl_at(i, client.now_us) > 0) continue;
-        send_command("DEL", client.expiring[i], NULL, NULL, NULL, NULL);
+        history_command("DEL", client.expiring[i], NULL, NULL, NULL, NULL);
         expiries++;
     }
 }
@@ -345,8 +173,8 @@ static void expire(void) {
  * (docs/algorithms.md). */
 static void make_equal(void) {
     for (size_t i = 0; i < client.count; i++) {
-        send_command("DEL", client.expiring[i], NULL, NULL, NULL, NULL);
-        send_command("COPY", client.kept[i], client.expiring[i], "REPLACE", NULL, NULL);
+        history_command("DEL", client.expiring[i], NULL, NULL, NULL, NULL);
+        history_command("COPY", client.kept[i], client.expiring[i], "REPLACE", NULL, NULL);
     }
 }
 
@@ -369,8 +197,8 @@ static void break_key(void) {
     if (hash && !log && !counter) return; /* fields of other names are nobody's nonsense */
     client.broken[i] = true;
     algorithm_state_free(&client.states[i]);
-    send_command("DEL", client.kept[i], NULL, NULL, NULL, NULL);
-    send_command(words[0], client.kept[i], words[1], words[2], words[3], words[3] ? "7" : NULL);
+    history_command("DEL", client.kept[i], NULL, NULL, NULL, NULL);
+    history_command(words[0], client.kept[i], words[1], words[2], words[3], words[3] ? "7" : NULL);
     make_equal();
 }
 
@@ -450,9 +278,9 @@ static struct decision decide_once(const char *mode, int64_t cost) {
     struct decision decision = decide_at(client.now_us, cost, take);
     bool admitted = decision.outcome == DECISION_ALLOWED;
     for (int kept = 1; kept >= !client.twin; kept--) {
-        ask(kept, mode, cost, client.now_us);
-        expect()->decision = decision;
-        if (kept) expect_writes(&expected[expected_count - 1], mode, take && admitted);
+        struct expected *right = history_ask(kept, mode, cost, client.now_us);
+        right->decision = decision;
+        if (kept) expect_writes(right, mode, take && admitted);
     }
     check_promises(&decision, cost);
     decisions++;
@@ -472,7 +300,7 @@ static void change_algorithm(void) {
     settle_bounds();
     for (size_t i = 0; i < client.count; i++) {
         algorithm_state_free(&client.states[i]);
-        if (i != changed) send_command("DEL", client.kept[i], NULL, NULL, NULL, NULL);
+        if (i != changed) history_command("DEL", client.kept[i], NULL, NULL, NULL, NULL);
         if (i != changed) client.broken[i] = false;
     }
     make_equal();
@@ -559,10 +387,10 @@ static void run_history(size_t count, const struct algorithm *const *chosen) {
     struct decision last = {.count = 0};
     for (client.step = 0; client.step < STEPS; client.step++) {
         last = step(&last);
-        if (expected_count > EXPECTED_MAX / 2) compare_all();
+        compare_many();
     }
     for (size_t i = 0; i < count; i++)
-        send_command("UNLINK", client.kept[i], client.expiring[i], NULL, NULL, NULL);
+        history_command("UNLINK", client.kept[i], client.expiring[i], NULL, NULL, NULL);
     compare_all();
     for (size_t i = 0; i < count; i++) {
         if (client.calm) check_meaning(&client.limits[i]);
@@ -575,12 +403,6 @@ static void random_history(size_t count) {
     for (size_t i = 0; i < count; i++)
         chosen[i] = algorithms[between(0, (int64_t)algorithm_count - 1)];
     run_history(count, chosen);
-}
-
-static void setup(void) {
-    spy_setup();
-    expected_count = 0;
-    asked = NULL;
 }
 
 START_TEST(one_limit) {
@@ -616,7 +438,7 @@ START_TEST(a_long_log_is_cleared_by_and_by) {
     for (int i = 0; i < 3000; i++) {
         client.now_us += 100; /* 0.3 s in all */
         decide_once("take", between(1, 3));
-        if (expected_count > EXPECTED_MAX / 2) compare_all();
+        compare_many();
     }
     client.now_us += MICRO - 50000; /* 2,500 of them are old */
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
@@ -643,15 +465,11 @@ START_TEST(a_long_log_is_cleared_by_and_by) {
 END_TEST
 
 int main(void) {
-    const char *given = getenv("SEED");
-    seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 1000003 + (uint64_t)getpid();
-    chance_state = seed;
-    printf("SEED=%llu\n", (unsigned long long)seed);
-    fflush(stdout);
+    chance_begin();
     setenv("CK_FORK", "no", 1); /* the tests share one count and one Redis */
     TCase *tests = tcase_create("algorithms");
     tcase_set_timeout(tests, 200);
-    tcase_add_checked_fixture(tests, setup, spy_teardown);
+    tcase_add_checked_fixture(tests, history_setup, history_teardown);
     tcase_add_test(tests, one_limit);
     tcase_add_test(tests, several_limits);
     tcase_add_test(tests, a_long_log_is_cleared_by_and_by);

@@ -6,29 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/decimal.h"
 #include "limit/denial_cache.h"
 #include "limit/exact.h"
 #include "limit/local_decision.h"
+#include "unit/chance.h"
 #include "unit/unit.h"
 
 enum { HISTORIES = 1200, STEPS = 120, CLIENTS = 2 };
-
-static uint64_t chance_state, seed;
-
-static int64_t between(int64_t low, int64_t high) { /* splitmix64 */
-    uint64_t bits = (chance_state += 0x9e3779b97f4a7c15u);
-    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
-    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
-    return low + (int64_t)((bits ^ (bits >> 31)) % (uint64_t)(high - low + 1));
-}
-
-static bool one_in(int64_t count) {
-    return between(1, count) == 1;
-}
 
 /* Two worlds with the same requests: [0] asks Redis always, [1] has the cache. */
 static struct {
@@ -95,7 +81,7 @@ static void check_numbers(const struct decision *cached, const struct decision *
     for (size_t i = 0; i < world.count; i++) {
         const struct limit_state *a = &cached->limits[i], *b = &right->limits[i];
         ck_assert_msg(a->remaining <= b->remaining, "limit %zu: %lld left, not %lld; SEED=%llu", i,
-                      (long long)a->remaining, (long long)b->remaining, (unsigned long long)seed);
+                      (long long)a->remaining, (long long)b->remaining, (unsigned long long)chance_seed);
         ck_assert_int_ge(a->retry_after_us + slack_us, b->retry_after_us);
         ck_assert_int_le(a->retry_after_us, b->retry_after_us + slack_us);
         ck_assert_int_le(a->reset_after_us, b->reset_after_us + slack_us);
@@ -126,7 +112,7 @@ static void request(int client) {
     asked++;
     refused += right.outcome == DECISION_DENIED;
     ck_assert_msg(cached.outcome == right.outcome, "request %ld: %d with the cache, %d without; SEED=%llu",
-                  asked, (int)cached.outcome, (int)right.outcome, (unsigned long long)seed);
+                  asked, (int)cached.outcome, (int)right.outcome, (unsigned long long)chance_seed);
 }
 
 /* What the world is told of: other settings, a client forgotten, Redis back. And polls that fail. */
@@ -284,10 +270,7 @@ START_TEST(a_reply_from_before_a_change_is_not_kept) {
 END_TEST
 
 int main(void) {
-    const char *given = getenv("SEED");
-    seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
-    chance_state = seed;
-    printf("SEED=%llu\n", (unsigned long long)seed);
+    chance_begin();
     Suite *suite = suite_create("denial_cache");
     TCase *tcase = tcase_create("cache");
     tcase_set_timeout(tcase, 120);

@@ -3,6 +3,7 @@
 #include <hiredis/hiredis.h>
 
 #include "unit/bucket_script.h"
+#include "unit/chance.h"
 #include "unit/unit.h"
 
 static const struct bucket guide[] = {
@@ -140,21 +141,12 @@ END_TEST
 
 /* --- random histories --- */
 
-static uint64_t seed;
-
-static int64_t random_between(int64_t low, int64_t high) {
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return low + (int64_t)(seed % (uint64_t)(high - low + 1));
-}
-
 /* Magnitudes evenly, both ends included. */
 static int64_t random_size(int64_t low, int64_t high) {
     int64_t top = high;
-    for (int64_t halvings = random_between(0, 62); halvings > 0 && top / 2 > low; halvings--)
+    for (int64_t halvings = between(0, 62); halvings > 0 && top / 2 > low; halvings--)
         top /= 2;
-    return random_between(0, 9) == 0 ? top : random_between(low, top);
+    return one_in(10) ? top : between(low, top);
 }
 
 static struct bucket random_bucket(void) {
@@ -204,7 +196,7 @@ static struct said take_and_keep(const struct bucket *set, int64_t cost, int64_t
 
 START_TEST(random_histories) {
     enum { STEPS = 60 };
-    seed = 88172645463325252ULL + (uint64_t)_i * 7919;
+    chance_from(88172645463325252ULL + (uint64_t)_i * 7919);
     for (int round = 0; round < 10; round++) {
         struct bucket set = random_bucket();
         int64_t times[STEPS], costs[STEPS], now = START, units = set.capacity / MICRO;
@@ -221,7 +213,7 @@ START_TEST(random_histories) {
                 costs[admitted++] = cost;
             }
             int64_t filling = (set.capacity + set.rate - 1) / set.rate * set.interval;
-            now += said.admitted || random_between(0, 1) ? random_size(0, filling / 4) : said.retry_after;
+            now += said.admitted || one_in(2) ? random_size(0, filling / 4) : said.retry_after;
         }
         ck_assert_int_gt(admitted, 0);
         check_bound(&set, times, costs, admitted);

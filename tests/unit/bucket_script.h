@@ -11,7 +11,6 @@ struct redisReply;
 
 #define MICRO 1000000LL
 #define START 1700000000000000LL
-#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
 struct bucket { /* settings, in millionths and microseconds */
     int64_t capacity, rate, interval;

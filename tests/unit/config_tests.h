@@ -8,7 +8,6 @@
 #include "config/config.h"
 #include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define DEFAULT_REST "\"cost\":1,\"on_limit\":\"reject\",\"on_redis_error\":\"local\"}"
 #define PARAMS(capacity, rate, interval)                                                                     \
     "\"capacity\":" #capacity ",\"refill_rate\":" #rate ",\"refill_interval\":" #interval ","

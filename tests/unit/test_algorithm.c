@@ -12,8 +12,6 @@
 #include "limit/token_bucket.h"
 #include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 #define RATE_WORDS "a number above 0 up to 1000000000 with at most six decimals"
 #define CAPACITY_WORDS "a whole number from 1 to 1000000000"
 #define INTERVAL_WORDS "a number from 0.001 to 31536000 with at most six decimals"

@@ -8,8 +8,6 @@
 
 #include "http/client_ip.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 static const struct {
     const char *address;
     unsigned prefix;

@@ -138,8 +138,6 @@ START_TEST(every_algorithm_can_be_read_and_described) {
 }
 END_TEST
 
-#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
-
 int main(void) {
     Suite *suite = suite_create("describe");
     TCase *tcase = tcase_create("all");

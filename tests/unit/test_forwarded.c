@@ -6,7 +6,6 @@
 
 #include "http/forwarded.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define PEER "10.0.0.1"
 
 /* `address` NULL: no node. */

@@ -7,8 +7,6 @@
 
 #include "base/ip.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 /* `canonical` NULL: no address. */
 static const struct {
     const char *text, *canonical;

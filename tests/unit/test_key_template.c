@@ -8,8 +8,6 @@
 
 #include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* A request as a list of fields: "q:user=alice", "h:X-Key=secret". Twice the same name: ambiguous. */
 struct fake {
     const char *fields[6];

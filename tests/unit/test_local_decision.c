@@ -10,7 +10,6 @@
 #include "limit/token_bucket.h"
 #include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define EPOCH (1700000000 * MICRO) /* a multiple of 1, 4, 10 and 20 s */
 #define MS 1000LL
 

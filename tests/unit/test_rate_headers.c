@@ -8,8 +8,6 @@
 #include "limit/token_bucket.h"
 #include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 #define WALL_US (1700000000 * MICRO)
 #define DECADE_US (315360000 * MICRO)
 

@@ -6,8 +6,6 @@
 
 #include "unit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static const struct {
     const char *key;
     size_t len;

@@ -310,8 +310,6 @@ START_TEST(ten_in_ten_seconds_is_one_a_second) {
 }
 END_TEST
 
-#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
-
 int main(void) {
     Suite *suite = suite_create("run");
     TCase *tcase = tcase_create("all");

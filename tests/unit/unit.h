@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count.h"
+
 /* Frees the suite. tests/run.mjs reads the line of totals that CK_NORMAL prints. */
 static inline int unit_main(Suite *suite) {
     SRunner *runner = srunner_create(suite);
