@@ -20,7 +20,7 @@ function writeEnabled(on) {
   }
 }
 
-const typing = (target) => target.closest?.('input, textarea, select, [contenteditable]') !== null;
+const typing = (target) => target.closest?.('input:not([type="checkbox"], [type="radio"]), textarea, select') !== null;
 
 /* `keys`: { s: function, ... }, in lower case. `?` is the list's own. */
 export function mountShortcuts(dialog, opener, keys) {

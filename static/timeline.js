@@ -2,7 +2,7 @@
    cursor's text, a sentence and a table of seconds. */
 
 import { make, part, setAttr, setText } from './dom.js';
-import { clock, number } from './format.js';
+import { clock, number, plural } from './format.js';
 import { drawn } from './frame.js';
 import { colours, hatch, prepare } from './paint.js';
 import { BINS, BIN_MS, binOf } from './series.js';
@@ -14,6 +14,7 @@ export function mountTimeline(el, store) {
   const canvas = part(el, 'canvas');
   const { series } = store;
   let cursor = null; // a bin, or null
+  let peak = 0; // most in a second since the page was opened
   const mark = drawn(draw, 100);
   const markTexts = drawn(texts, 1000);
 
@@ -30,6 +31,11 @@ export function mountTimeline(el, store) {
     setAttr(canvas, 'aria-label', allowed + denied + delayed + error === 0 ? 'No requests in the last 60 s.'
       : `Last 60 s: ${number(allowed)} allowed, ${number(denied)} denied, ${number(delayed)} delayed, ${number(error)} errors.${left}`);
     if (!part(el, 'table').hidden) drawTable(part(el, 'sums'), series, now);
+    const busiest = busiestSecond(series, now);
+    if (busiest.count > peak) {
+      peak = busiest.count;
+      setText(part(el, 'peak'), `Busiest second: ${plural(peak, 'request')}, from ${clock(busiest.bin * BIN_MS).slice(0, -2)}.`);
+    }
     if (now - series.newest <= BINS + 20) markTexts();
   }
 
@@ -68,10 +74,24 @@ export function mountTimeline(el, store) {
   new ResizeObserver(mark).observe(canvas);
 }
 
+const total = (series, bin) => [0, 1, 2, 3].reduce((sum, kind) => sum + series.all.count(bin, kind), 0);
+
 function sums(series, from, to) {
   const out = [0, 0, 0, 0];
   for (let bin = from; bin <= to; bin += 1) for (let k = 0; k < 4; k += 1) out[k] += series.all.count(bin, k);
   return out;
+}
+
+/* The ten bins in a row with the most requests: { count, bin }, its first. */
+function busiestSecond(series, now) {
+  const found = { count: 0, bin: 0 };
+  let sum = 0;
+  const first = now - BINS + 1;
+  for (let bin = first; bin <= now; bin += 1) {
+    sum += total(series, bin) - (bin - SECOND < first ? 0 : total(series, bin - SECOND));
+    if (sum > found.count) Object.assign(found, { count: sum, bin: bin - SECOND + 1 });
+  }
+  return found;
 }
 
 function leftIn(series, from, to) {
@@ -111,7 +131,7 @@ function paint({ ctx, width, height }, store, now, cursor) {
   const first = now - BINS + 1;
   let top = 4;
   for (let bin = first; bin <= now; bin += 1) {
-    top = Math.max(top, [0, 1, 2, 3].reduce((sum, kind) => sum + series.all.count(bin, kind), 0));
+    top = Math.max(top, total(series, bin));
   }
   top = nice(top);
   const limit = reading?.limit ?? 0; // drawn a little below the top
