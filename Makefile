@@ -207,6 +207,12 @@ soak-hostile: ## good and hostile clients at full speed for HOSTILE_SECONDS (60)
 	@$(MAKE) all
 	@RATELIMITD_BIN='$(abspath $(BIN))' node --test-reporter=spec tests/soak/hostile.mjs
 
+.PHONY: bench
+bench: ## compare with other limiters, on a quiet machine, in 8 minutes (BENCH_ROUNDS=5, BENCH_SECONDS=3, BENCH_OUT=build/bench.json)
+	@$(INSTALL_DEPS) build bench
+	@$(MAKE) all
+	@RATELIMITD_BIN='$(abspath $(BIN))' node tests/bench/bench.mjs
+
 .PHONY: lint
 lint: ## warnings of gcc and clang, format, static analysis, layers, lengths
 	@$(INSTALL_DEPS) build test lint

@@ -12,15 +12,15 @@ import { until } from './time.mjs';
 const TEMPORARY = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
 
 export class Nginx {
-  // `http`: what stands in the http block, by the port to listen on.
-  static async start(http) {
+  // `http`: what stands in the http block, by the port to listen on; `main`: what stands before all blocks.
+  static async start(http, { main = '', connections = 256 } = {}) {
     const nginx = new Nginx();
     nginx.directory = mkdtempSync(join(tmpdir(), 'ratelimitd-test-'));
     nginx.port = await freePort();
     const file = join(nginx.directory, 'nginx.conf');
     const paths = TEMPORARY.map((name) => `${name}_temp_path ${nginx.directory}/${name};`).join('\n');
-    writeFileSync(file, `daemon off; master_process off; pid ${nginx.directory}/pid; error_log stderr;
-events { worker_connections 256; }
+    writeFileSync(file, `${main}\ndaemon off; master_process off; pid ${nginx.directory}/pid; error_log stderr;
+events { worker_connections ${connections}; }
 http { access_log off; ${paths}\n${http(nginx.port)}\n}\n`);
     const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` }; // where Debian puts it, for users too
     nginx.child = new Child('nginx', ['-p', nginx.directory, '-e', 'stderr', '-c', file], { env });

@@ -18,7 +18,7 @@ files() { # files FOLDER... -- PATTERN...: all files below the folders with such
 mapfile -t c_sources < <(files src -- '*.c')
 mapfile -t c_files < <(files src -- '*.[ch]')
 mapfile -t test_c_files < <(files tests -- '*.[ch]')
-mapfile -t lua_files < <(files lua -- '*.lua')
+mapfile -t lua_files < <(files lua tests -- '*.lua')
 mapfile -t js_files < <(files static tests -- '*.js' '*.mjs')
 mapfile -t sh_files < <(files src tests .ci -- '*.sh' run)
 read -r -a flags <<<"${LINT_FLAGS//\'/}"

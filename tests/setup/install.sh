@@ -1,5 +1,5 @@
 #!/bin/sh
-# install.sh [--check] SET...: installs what is missing of the sets build, test and lint. It starts no service.
+# install.sh [--check] SET...: installs what is missing of the sets build, test, lint and bench. It starts no service.
 # With --check, or on a system without apt-get, it only names what is missing and fails if anything is.
 set -eu
 
@@ -43,6 +43,15 @@ clang-tidy           cmd:clang-tidy
 cppcheck             cmd:cppcheck
 lua5.1               cmd:luac5.1
 shellcheck           cmd:shellcheck
+'
+bench_set='
+nodejs               cmd:node
+npm                  cmd:npm
+wrk                  cmd:wrk
+webdis               cmd:webdis
+nginx                cmd:nginx
+libnginx-mod-http-lua cmd:nginx,/usr/lib/nginx/modules/ngx_http_lua_module.so
+lua-nginx-redis      cmd:nginx,/usr/share/lua/5.1/nginx/redis.lua
 '
 
 have() {
@@ -90,14 +99,14 @@ install_packages() {
     apt install --no-install-recommends "$@"
 }
 
-# The npm packages of the browser tests, only when what is there is not what the lock file says.
+# npm packages of a folder, only when what is there is not what its lock file says.
 npm_up_to_date() {
-    cmp -s tests/package-lock.json tests/node_modules/.installed-lock
+    cmp -s "$1/package-lock.json" "$1/node_modules/.installed-lock"
 }
 install_npm() {
-    echo "installing: npm packages of tests/package.json"
-    (cd tests && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --no-audit --no-fund --ignore-scripts --loglevel=error)
-    cp tests/package-lock.json tests/node_modules/.installed-lock
+    echo "installing: npm packages of $1/package.json"
+    (cd "$1" && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --no-audit --no-fund --ignore-scripts --loglevel=error)
+    cp "$1/package-lock.json" "$1/node_modules/.installed-lock"
 }
 
 have_locale() {
@@ -112,13 +121,15 @@ fi
 
 wanted=''
 tests=''
+npm_folders=''
 for set in "$@"; do
     case $set in
     build) wanted="$wanted$build_set" ;;
-    test) wanted="$wanted$test_set" tests=1 ;;
+    test) wanted="$wanted$test_set" tests=1 npm_folders="$npm_folders tests" ;;
     lint) wanted="$wanted$lint_set" ;;
+    bench) wanted="$wanted$bench_set" npm_folders="$npm_folders tests/bench" ;;
     *)
-        echo "install.sh: no such set: $set (build, test, lint)" >&2
+        echo "install.sh: no such set: $set (build, test, lint, bench)" >&2
         exit 2
         ;;
     esac
@@ -126,10 +137,10 @@ done
 
 missing=$(missing_of "$wanted")
 if [ -n "$check_only" ] || ! command -v apt-get >/dev/null; then
-    if [ -n "$tests" ]; then
-        have_locale || missing="${missing}the-locale-de_DE.UTF-8 "
-        npm_up_to_date || missing="${missing}npm-packages-of-tests/package.json "
-    fi
+    [ -z "$tests" ] || have_locale || missing="${missing}the-locale-de_DE.UTF-8 "
+    for folder in $npm_folders; do
+        npm_up_to_date "$folder" || missing="${missing}npm-packages-of-$folder/package.json "
+    done
     [ -z "$missing" ] || {
         echo "missing (by the names of Debian's packages): $missing" >&2
         exit 1
@@ -144,7 +155,7 @@ left=$(missing_of "$wanted")
     echo "installed, and yet not found: $left" >&2
     exit 1
 }
-if [ -n "$tests" ]; then
-    have_locale || as_root localedef -i de_DE -f UTF-8 de_DE.UTF-8
-    npm_up_to_date || install_npm
-fi
+[ -z "$tests" ] || have_locale || as_root localedef -i de_DE -f UTF-8 de_DE.UTF-8
+for folder in $npm_folders; do
+    npm_up_to_date "$folder" || install_npm "$folder"
+done
