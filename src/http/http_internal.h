@@ -123,6 +123,13 @@ const char *http_reply_value(const struct http_request *r, size_t i);
 void http_request_respond(struct http_request *r, unsigned status, const char *content_type,
                           struct MHD_Response *response);
 
+/* --- http_refusal.c --- */
+
+extern const struct http_fault http_long_target, http_long_head; /* http_head.h */
+
+/* MHD_queue_response for a request's status. The name itself means something else here. */
+enum MHD_Result http_queue(struct http_request *r, struct MHD_Response *response);
+
 /* --- http_stream.c --- */
 
 void http_stream_closed(struct stream *stream); /* its request has ended */

@@ -22,11 +22,6 @@ enum { WAITING_AWAKE = 256 };
 /* The head of an answer has this much of a connection's memory for sure. */
 enum { ANSWER_HEAD_MAX = 1024 };
 
-static const struct http_fault long_target = {414, "The target is too long: with all header fields it may "
-                                                   "have 7 KiB, less 64 bytes a field; Cookie counts twice."};
-static const struct http_fault long_head = {431, "The head is too long: target and header fields may have 7 "
-                                                 "KiB, less 64 bytes a field; Cookie counts twice."};
-
 /* microhttpd would take the query apart for us, in the memory that the answer needs, and hang up when that is
  * used up. uri.c does it better: leave it nothing. */
 static void hide_query(const char *target) {
@@ -90,7 +85,7 @@ void http_request_end(void *http, struct MHD_Connection *connection, void **stat
     (void)http, (void)connection;
     if (!r) return;
     *state = NULL;
-    if (r->http->no_room) http_raw_problem(r->c, long_head.status, long_head.detail);
+    if (r->http->no_room) http_raw_problem(r->c, http_long_head.status, http_long_head.detail);
     r->http->no_room = false;
     if (how == MHD_REQUEST_TERMINATED_WITH_ERROR) r->c->linger = true; /* microhttpd may have answered */
     if (r->phase != PHASE_NEW) r->http->in_flight--;
@@ -114,9 +109,8 @@ static enum MHD_Result queue(struct http_request *r) {
 
     r->response = NULL;
     r->phase = PHASE_ANSWERED;
-    result =
-        MHD_queue_response(r->connection, r->status, response); /* may end the request: `r` is gone then */
-    MHD_destroy_response(response);                             /* our reference; microhttpd has its own */
+    result = http_queue(r, response); /* may end the request: `r` is gone then */
+    MHD_destroy_response(response);   /* our reference; microhttpd has its own */
     return result;
 }
 
@@ -161,7 +155,7 @@ static const struct http_fault *check_head(struct http_request *r, const char *m
     /* Later versions leave memory in another state, and refuse most of this themselves. */
     fault = MHD_VERSION < 0x00097700 ? http_head_check(&head, &r->chunked) : NULL;
     if (fault || memory_of(r, head.size) + ANSWER_HEAD_MAX <= HTTP_CONNECTION_MEMORY) return fault;
-    return r->target_len > head.size / 2 ? &long_target : &long_head;
+    return r->target_len > head.size / 2 ? &http_long_target : &http_long_head;
 }
 
 static enum MHD_Result refuse(struct http_request *r, const struct http_fault *fault) {

@@ -23,8 +23,8 @@ static bool tcp_facts(const struct http_connection *c, struct tcp_info *facts) {
     return getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, facts, &len) == 0;
 }
 
-/* The client has sent its end, and all before it was read. An end that comes together with bytes is one event,
- * of which microhttpd reads the bytes only. */
+/* The client has sent its end, and all before it was read. An end that comes together with bytes is one
+ * event, of which microhttpd reads the bytes only. */
 static bool has_ended(const struct http_connection *c) {
     char byte;
 

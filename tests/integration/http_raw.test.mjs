@@ -66,21 +66,76 @@ const REFUSED = {
   'another Expect': [417, post('Expect: nonsense\r\nContent-Length: 3\r\n', 'abc')],
   'a chunk size that is none': [400, post('Transfer-Encoding: chunked\r\n', 'zz\r\nabc\r\n0\r\n\r\n')],
   'a huge chunk': [413, post('Transfer-Encoding: chunked\r\n', 'ffffffffffffffffff\r\nabc\r\n0\r\n\r\n')],
+  'a negative chunk': [400, post('Transfer-Encoding: chunked\r\n', '-1\r\nabc\r\n0\r\n\r\n')],
+  'a chunk longer than it says': [400, post('Transfer-Encoding: chunked\r\n', '3\r\nabcd\r\n0\r\n\r\n')],
+  'a bad chunk behind a good one': [400, post('Transfer-Encoding: chunked\r\n', '3\r\nabc\r\nzz\r\nabc\r\n0\r\n\r\n')],
+  'a trailer without a colon': [400, post('Transfer-Encoding: chunked\r\n', '0\r\nX Y\r\n\r\n')],
+  'a long trailer': [431, post('Transfer-Encoding: chunked\r\n', `0\r\nX: ${'y'.repeat(9000)}\r\n\r\n`)],
+  'an empty length': [400, post('Content-Length:\r\n')],
+  'a hexadecimal length': [400, post('Content-Length: 0x3\r\n', 'abc')],
+  'no number and another length': [400, post('Content-Length: x\r\nContent-Length: 3\r\n', 'abc')],
+  'no number and chunked': [400, post('Content-Length: x\r\nTransfer-Encoding: chunked\r\n', '0\r\n\r\n')],
+  'cookies of 5 KB': [431, get(`Cookie: a=${'b'.repeat(5000)}\r\n`)],
+  'many cookies': [431, get(`Cookie: ${'a=b; '.repeat(200)}\r\n`)],
+  'a long field': [431, get(`X-A: ${'b'.repeat(9000)}\r\n`)],
+  'many fields': [431, get('X-A: b\r\n'.repeat(1000))],
+  'a long target': [414, `GET /api?${'a'.repeat(9000)} HTTP/1.1\r\n${HOST}\r\n`],
+  'a first line without an end': [414, 'A'.repeat(9000)],
+  'HTTP/0.9 by name': [505, `GET /api HTTP/0.9\r\n${HOST}\r\n`],
+  'HTTP/2 without a by-your-leave': [505, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  'a version of two digits': [400, `GET /api HTTP/1.15\r\n${HOST}\r\n`],
+  'a field for a first line': [400, `X-A: b\r\n${get('')}`],
 };
 
-scenario('a request that could be read in two ways is refused, and what follows it is not read', async (world) => {
+// One whole answer and nothing behind it, whoever refused.
+function assertRefusal(raw, answer, status, what) {
+  const { headers } = answer;
+  assert.equal(answer.status, status, what);
+  assert.equal(raw.received.length, 0, `${what}: ${raw.received.toString('latin1').slice(0, 100)}`);
+  assert.equal(headers['content-type'], 'application/problem+json', what);
+  assert.equal(headers['content-length'], String(Buffer.byteLength(answer.text)), what);
+  assert.equal(headers.connection, 'close', what);
+  assert.equal(headers['x-content-type-options'], 'nosniff', what);
+  assert.equal(headers['cache-control'], 'no-store', what);
+  assert.equal(headers['cross-origin-resource-policy'], 'same-origin', what);
+  assert.equal(headers['referrer-policy'], 'no-referrer', what);
+  assert.ok(Math.abs(Date.parse(headers.date) - Date.now()) < 60000, what);
+  assert.equal(headers.server, undefined, what);
+  const { detail, ...problem } = JSON.parse(answer.text);
+  assert.equal(problem.status, status, what);
+  assert.ok(problem.title && problem.title !== 'Error', what);
+  assert.ok(detail.length > 10, what);
+}
+
+scenario('a request that could be read in two ways is refused, once, and what follows it is not read', async (world) => {
   const { server } = await world.pair({ args: bucket(100000, 1, 1) });
   const cases = Object.entries(REFUSED);
   await burst(cases.length, 8, async (i) => {
     const [what, [status, bytes]] = cases[i];
     const raw = await RawConnection.open(server.port);
     await raw.send(Buffer.from(bytes + NEXT, 'latin1'));
-    assert.equal((await raw.answer()).status, status, what);
+    const answer = await raw.answer();
     await raw.ended(3000);
-    assert.doesNotMatch(raw.received.toString('latin1'), /HTTP\/1\.1 200/, what);
+    assertRefusal(raw, answer, status, what);
     raw.close();
   });
   assert.equal((await server.hit('k')).remaining, 99999);
+});
+
+scenario('a refusal behind requests that were served comes once, too, and in its turn', async (world) => {
+  const { server } = await world.pair({ args: bucket(100000, 1, 1) });
+  const cases = Object.entries(REFUSED).filter(([, [, bytes]]) => /^\S+ \S+ HTTP/.test(bytes));
+  assert.ok(cases.length > 50);
+  await burst(cases.length, 8, async (i) => {
+    const [what, [status, bytes]] = cases[i];
+    const raw = await RawConnection.open(server.port);
+    await raw.send(Buffer.from(get('') + NEXT + bytes + NEXT, 'latin1'));
+    for (const path of ['/api', '/healthz']) assert.equal((await raw.answer()).status, 200, `${path} before ${what}`);
+    const answer = await raw.answer();
+    await raw.ended(3000);
+    assertRefusal(raw, answer, status, what);
+    raw.close();
+  });
 });
 
 // Heads that are refused for themselves: no byte of a body has to come first.

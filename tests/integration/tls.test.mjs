@@ -45,6 +45,10 @@ scenario('HTTPS serves decisions; too large bodies and heads are answered and cu
     assert.ok(refused.seconds < 2);
   }
   assert.equal((await curl(pair.cert, `${url}/api`, '-H', `X-A: ${'a'.repeat(7500)}`)).status, 431);
+  for (const [status, field] of [[400, 'Content-Length: x'], [431, `Cookie: a=${'b'.repeat(5000)}`], [431, `X-A: ${'a'.repeat(9000)}`]]) {
+    const refused = await curl(pair.cert, `${url}/api`, '-H', field);
+    assert.deepEqual([refused.code, refused.status, JSON.parse(refused.text).status], [0, status, status]);
+  }
   const page = await curl(pair.cert, `${url}/`);
   assert.match(page.text, /<!doctype html>/i);
   assert.equal((await run('curl', ['-s', '-m', '5', url.replace('https', 'http')])).code !== 0, true, 'plain HTTP is not served');
