@@ -22,8 +22,6 @@ struct ev_loop;
 struct http;
 struct services;
 
-enum { REPLY_HEADERS_MAX = 24 };
-
 /* What handlers see of a request. Filled by http.c; lives until it is answered, also when the client has left
  * meanwhile: then its header fields are gone, and the answer is dropped. */
 struct request {
@@ -51,8 +49,8 @@ size_t request_header_count(const struct request *request, const char *name);
 typedef bool request_header_fn(void *arg, const char *name, const char *value);
 void request_each_header(const struct request *request, request_header_fn *each, void *arg);
 
-/* Adds a header to the answer (before request_send). `name` is static text; `value` is copied, without its
- * control bytes. */
+/* Adds a header to the answer (before request_send). `name` is static text; `value` is copied, with
+ * spaces for control bytes. */
 void request_reply_header(struct request *request, const char *name, const char *value);
 /* The same with a value of the program's own text, which is not copied. */
 void request_reply_fixed(struct request *request, const char *name, const char *value);

@@ -64,19 +64,13 @@ struct http_request {
     bool target_bad;
     struct MHD_Response *response; /* made, not yet queued */
     unsigned status;
-    struct stream *stream; /* the answer is one; else NULL */
-    size_t body_seen;      /* bytes */
-    size_t header_count;
+    struct stream *stream;            /* the answer is one; else NULL */
+    size_t body_seen;                 /* bytes */
     struct http_request *next, *prev; /* http->waiting */
     bool suspended;
 
     /* From here on nothing is cleared for the next request: what counts is written before it is read. */
-    struct buf header_text; /* the values, each with its NUL; keeps its memory */
-    struct reply_header {
-        const char *name;
-        const char *fixed; /* the value, if it outlives the answer */
-        size_t at;         /* else: where it is in `header_text` */
-    } headers[REPLY_HEADERS_MAX];
+    struct buf fields;       /* of the answer's header, see http_record.c; keeps its memory */
     struct err target_error; /* words if the request target is bad */
     char client_ip[CLIENT_IP_TEXT_MAX];
 };
@@ -114,8 +108,12 @@ static inline struct http_request *http_request_of(const struct request *request
 struct http_request *http_request_new(struct http *http);
 void http_request_free(struct http_request *r);
 void http_request_free_spare(struct http *http);
-/* The value of the answer's header field `i`. */
-const char *http_reply_value(const struct http_request *r, size_t i);
+/* The answer's header fields as they are sent, each with its line end. */
+void http_fields_write(const struct http_request *r, struct buf *out);
+/* Gives them to microhttpd, once. It keeps a field in three pieces of memory and looks at each several times,
+ * so it gets all of them as the value of the first: lines of one field, whose ends are put in where the value
+ * lies, since it takes no value that has some. A fifth of a decision's instructions went there. */
+void http_fields_give(struct http_request *r, struct MHD_Response *response);
 
 /* --- http_request.c --- */
 

@@ -27,8 +27,7 @@ static void add_headers(struct buf *out, const struct http_request *r, size_t bo
     buf_adds(out, "Connection: close\r\nCache-Control: no-store\r\n");
     for (size_t i = 0; i < respond_fixed_header_count; i++)
         buf_addf(out, "%s: %s\r\n", respond_fixed_headers[i].name, respond_fixed_headers[i].value);
-    for (size_t i = 0; r && i < r->header_count; i++)
-        buf_addf(out, "%s: %s\r\n", r->headers[i].name, http_reply_value(r, i));
+    if (r) http_fields_write(r, out);
     buf_addf(out, "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n\r\n", body_len);
 }
 

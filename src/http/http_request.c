@@ -278,10 +278,8 @@ void http_request_respond(struct http_request *r, unsigned status, const char *c
                           struct MHD_Response *response) {
     r->response = response;
     r->status = status;
-    if (content_type) MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
-    for (size_t i = 0; i < r->header_count; i++) {
-        MHD_add_response_header(response, r->headers[i].name, http_reply_value(r, i));
-    }
+    if (content_type) request_reply_fixed(&r->pub, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+    http_fields_give(r, response);
     if (r->http->draining || r->pub.reserved)
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     if (r->phase == PHASE_WAITING) {
