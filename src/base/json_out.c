@@ -13,16 +13,42 @@ void json_begin(struct json_out *json, struct buf *buf) {
     json->depth = 0;
 }
 
+/* Written as they are: ASCII but for what ends a string, escapes, opens a tag or steers. */
+static const bool plain[256] = {
+    [' ' ... '!'] = true, ['#' ... ';'] = true, ['=' ... '['] = true, [']' ... '~'] = true};
+
+static size_t plain_len(const char *text, size_t len) {
+    size_t at = 0;
+    while (at < len && plain[(unsigned char)text[at]])
+        at++;
+    return at;
+}
+
+/* The comma in front of all but the first. */
+static bool needs_comma(struct json_out *json) {
+    if (json->depth == 0) return false;
+    bool *more = &json->more[json->depth - 1], before = *more;
+    *more = true;
+    return before;
+}
+
 /* What stands in front of a value: the comma, and the name if there is one. */
 static void lead_in(struct json_out *json, const char *name) {
-    if (json->depth > 0) {
-        bool *more = &json->more[json->depth - 1];
-        if (*more) buf_addc(json->buf, ',');
-        *more = true;
+    bool comma = needs_comma(json);
+    size_t len = name ? strlen(name) : 0;
+    if (!name || plain_len(name, len) < len) {
+        if (comma) buf_addc(json->buf, ',');
+        if (!name) return;
+        json_escape(json->buf, name, len);
+        buf_addc(json->buf, ':');
+        return;
     }
-    if (!name) return;
-    json_escape(json->buf, name, strlen(name));
-    buf_addc(json->buf, ':');
+    char *at = buf_extend(json->buf, comma + len + 3);
+    if (!at) return;
+    if (comma) *at++ = ',';
+    *at++ = '"';
+    memcpy(at, name, len);
+    memcpy(at + len, "\":", 2);
 }
 
 static void open_level(struct json_out *json, const char *name, char open, char close) {
@@ -124,17 +150,6 @@ static void escape_wide(struct buf *buf, const char *text, size_t len) {
     } else {
         buf_add(buf, text, len);
     }
-}
-
-/* Written as they are: ASCII but for what ends a string, escapes, opens a tag or steers. */
-static const bool plain[256] = {
-    [' ' ... '!'] = true, ['#' ... ';'] = true, ['=' ... '['] = true, [']' ... '~'] = true};
-
-static size_t plain_len(const char *text, size_t len) {
-    size_t at = 0;
-    while (at < len && plain[(unsigned char)text[at]])
-        at++;
-    return at;
 }
 
 /* Nearly every text is plain throughout, and then appended in one go. */
