@@ -7,6 +7,7 @@
 #include "base/decimal.h"
 #include "limit/algorithm_field.h"
 #include "limit/exact.h"
+#include "limit/param_kinds.h"
 
 static int64_t window_us(const int64_t *params) {
     return params[FIXED_WINDOW_WINDOW];
@@ -90,21 +91,8 @@ const struct algorithm fixed_window = {
     .summary =
         "Counts requests in a window that opens with the first one, and starts again from 0 when it is over.",
     .param_count = 2,
-    .params = {{.name = "limit",
-                .title = "Limit",
-                .unit = "requests per window",
-                .summary = "How many requests a window lets through.",
-                .min = 1 * MICRO,
-                .max = 1000000000 * MICRO,
-                .fallback = 10 * MICRO,
-                .whole = true},
-               {.name = "window",
-                .title = "Window",
-                .unit = "seconds",
-                .summary = "How long a window is.",
-                .min = MICRO / 1000,
-                .max = 31536000 * MICRO,
-                .fallback = 10 * MICRO}},
+    .params = {LIMIT_PARAM(1000000000, "How many requests a window lets through."),
+               WINDOW_PARAM("How long a window is.")},
     .told_whole = true,
     .window_us = window_us,
     .wait = wait_us,

@@ -9,6 +9,7 @@
 #include "base/decimal.h"
 #include "limit/algorithm_field.h"
 #include "limit/exact.h"
+#include "limit/param_kinds.h"
 
 /* Level, and level plus cost, in drops; both stay below EXACT. */
 static const int64_t drops_max = EXACT / 2;
@@ -168,22 +169,9 @@ const struct algorithm leaky_bucket = {
     .summary =
         "Each request fills a bucket that leaks at a steady rate; what would overflow it is turned away.",
     .param_count = 2,
-    .params = {{.name = "capacity",
-                .title = "Capacity",
-                .unit = "requests",
-                .summary = "How much the bucket holds: the largest burst.",
-                .min = 1 * MICRO,
-                .max = 1000000000 * MICRO,
-                .fallback = 10 * MICRO,
-                .whole = true},
-               {.name = "leak_rate",
-                .title = "Leak rate",
-                .unit = "requests per second",
-                .summary = "How much leaks out each second.",
-                .min = 1,
-                .max = 1000000000 * MICRO,
-                .fallback = 1 * MICRO,
-                .rate = true}},
+    .params = {CAPACITY_PARAM("requests", "How much the bucket holds: the largest burst."),
+               RATE_PARAM("leak_rate", "Leak rate", "requests per second",
+                          "How much leaks out each second.")},
     .can_delay = true,
     .check = check,
     .told_whole = true,

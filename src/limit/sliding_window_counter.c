@@ -10,6 +10,7 @@
 #include "base/decimal.h"
 #include "limit/algorithm_field.h"
 #include "limit/exact.h"
+#include "limit/param_kinds.h"
 
 enum { SUB_WINDOWS_MAX = 60 };
 
@@ -189,21 +190,8 @@ const struct algorithm sliding_window_counter = {
         "Counts per sub-window and lets the oldest count fade as it leaves the window: close to exact, in "
         "little memory.",
     .param_count = 3,
-    .params = {{.name = "limit",
-                .title = "Limit",
-                .unit = "requests per window",
-                .summary = "How many requests any window lets through, as estimated.",
-                .min = 1 * MICRO,
-                .max = 1000000000 * MICRO,
-                .fallback = 10 * MICRO,
-                .whole = true},
-               {.name = "window",
-                .title = "Window",
-                .unit = "seconds",
-                .summary = "How far back requests count.",
-                .min = MICRO / 1000,
-                .max = 31536000 * MICRO,
-                .fallback = 10 * MICRO},
+    .params = {LIMIT_PARAM(1000000000, "How many requests any window lets through, as estimated."),
+               WINDOW_PARAM("How far back requests count."),
                {.name = "sub_windows",
                 .title = "Sub-windows",
                 .unit = "parts",

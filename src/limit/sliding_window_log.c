@@ -10,6 +10,7 @@
 #include "base/decimal.h"
 #include "limit/algorithm_field.h"
 #include "limit/exact.h"
+#include "limit/param_kinds.h"
 
 enum { COST_MAX = 1000, REMOVE_MAX = 1000 };
 
@@ -188,21 +189,8 @@ const struct algorithm sliding_window_log = {
         "Remembers when each request was let through: exact, at the price of memory for every request in the "
         "window.",
     .param_count = 2,
-    .params = {{.name = "limit",
-                .title = "Limit",
-                .unit = "requests per window",
-                .summary = "How many requests any window lets through.",
-                .min = 1 * MICRO,
-                .max = 100000 * MICRO,
-                .fallback = 10 * MICRO,
-                .whole = true},
-               {.name = "window",
-                .title = "Window",
-                .unit = "seconds",
-                .summary = "How far back requests count.",
-                .min = MICRO / 1000,
-                .max = 31536000 * MICRO,
-                .fallback = 10 * MICRO}},
+    .params = {LIMIT_PARAM(100000, "How many requests any window lets through."),
+               WINDOW_PARAM("How far back requests count.")},
     .cost_max = COST_MAX,
     .window_us = window_us,
     .wait = wait_us,

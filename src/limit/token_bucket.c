@@ -7,6 +7,7 @@
 #include "base/decimal.h"
 #include "limit/algorithm_field.h"
 #include "limit/exact.h"
+#include "limit/param_kinds.h"
 
 /* Ten years. With need * interval below this, every product of a decision stays below 9e15 and so exact in
  * the script's doubles: steps * rate is at most capacity + rate (2e15), steps * interval at most 3.2e14. */
@@ -150,29 +151,11 @@ const struct algorithm token_bucket = {
         "Tokens drip into a bucket at a steady rate and each request takes one: bursts up to the capacity, "
         "then the refill rate.",
     .param_count = 3,
-    .params = {{.name = "capacity",
-                .title = "Capacity",
-                .unit = "tokens",
-                .summary = "How many tokens the bucket holds: the largest burst.",
-                .min = 1 * MICRO,
-                .max = 1000000000 * MICRO,
-                .fallback = 10 * MICRO,
-                .whole = true},
-               {.name = "refill_rate",
-                .title = "Refill rate",
-                .unit = "tokens per interval",
-                .summary = "How many tokens each interval adds.",
-                .min = 1,
-                .max = 1000000000 * MICRO,
-                .fallback = 1 * MICRO,
-                .rate = true},
-               {.name = "refill_interval",
-                .title = "Refill interval",
-                .unit = "seconds",
-                .summary = "How long it takes until the next tokens are added.",
-                .min = MICRO / 1000,
-                .max = 31536000 * MICRO,
-                .fallback = 1 * MICRO}},
+    .params = {CAPACITY_PARAM("tokens", "How many tokens the bucket holds: the largest burst."),
+               RATE_PARAM("refill_rate", "Refill rate", "tokens per interval",
+                          "How many tokens each interval adds."),
+               SECONDS_PARAM("refill_interval", "Refill interval", 1,
+                             "How long it takes until the next tokens are added.")},
     .can_delay = true,
     .check = check,
     .told_whole = true,

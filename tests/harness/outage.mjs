@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict';
 
 import { REDUCED_TYPE, assertDecisionBody } from './decision.mjs';
+import { sanitizerFactor } from './server.mjs';
 import { until } from './time.mjs';
 
 export const TIMEOUT = 250;
-export const MARGIN = 50; // of the contract: each request within --redis-timeout and 50 ms
+export const MARGIN = 50 * sanitizerFactor(); // of the contract: each request within --redis-timeout and 50 ms
 export const BACK = 2000; // of the contract: from Redis again within 2 s
 
 // The documented answer while Redis is away.

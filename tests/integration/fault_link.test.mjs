@@ -22,13 +22,19 @@ async function cutOnce(server, proxy, lateness, after, how) {
   return (await server.hit('k', { cost: 0 })).remaining;
 }
 
+// A server of one thread whose link goes through a proxy, and decides.
+async function behindProxy(world) {
+  const redis = await world.redis();
+  const proxy = await world.proxy(redis);
+  const server = await world.server({ redis: proxy, threads: 1, args: answers(bucket(CAPACITY, 1, 3600), 'closed') });
+  const lateness = new Lateness();
+  await recovered(server);
+  return { proxy, server, lateness };
+}
+
 for (const how of ['end', 'reset']) {
   scenario(`a link that is cut (${how}) at each byte of a reply: one outage answer, taken once in Redis`, async (world) => {
-    const redis = await world.redis();
-    const proxy = await world.proxy(redis);
-    const server = await world.server({ redis: proxy, threads: 1, args: answers(bucket(CAPACITY, 1, 3600), 'closed') });
-    const lateness = new Lateness();
-    await recovered(server);
+    const { proxy, server, lateness } = await behindProxy(world);
     let left = CAPACITY;
     await cutOnce(server, proxy, lateness, 0, how);
     const { replied } = proxy;
@@ -43,11 +49,7 @@ for (const how of ['end', 'reset']) {
 }
 
 scenario('a link that falls silent in the middle of a reply: answered at the deadline, given up, taken once', async (world) => {
-  const redis = await world.redis();
-  const proxy = await world.proxy(redis);
-  const server = await world.server({ redis: proxy, threads: 1, args: answers(bucket(CAPACITY, 1, 3600), 'closed') });
-  const lateness = new Lateness();
-  await recovered(server);
+  const { proxy, server, lateness } = await behindProxy(world);
   let left = CAPACITY;
   for (const after of [0, 1, 5, 30]) {
     left--;
