@@ -36,7 +36,7 @@ function setting(name, usual, most) {
 
 const options = {
   rounds: setting('BENCH_ROUNDS', 5, 100),
-  seconds: setting('BENCH_SECONDS', 3, 60),
+  seconds: setting('BENCH_SECONDS', 3, 30),
   out: process.env.BENCH_OUT || `${repository}build/bench.json`,
 };
 const began = now();
@@ -127,7 +127,7 @@ async function bench(world) {
 function show({ figures, targets }) {
   const { rounds, seconds } = options;
   console.log(`Medians of ${rounds} rounds of ${seconds} s. CPU, p50 and p99 in microseconds.\n`);
-  console.log(`${figuresTable(figures, Object.keys(WORKLOADS))}\n`);
+  console.log(`${figuresTable(figures, Object.keys(WORKLOADS), ours.name)}\n`);
   const { ratelimitd: own, 'bucket.lua': guide } = figures.memory;
   console.log(`Redis memory a key, of ${KEYS}: ${own.bytes.toFixed(0)} bytes, by bucket.lua ${guide.bytes.toFixed(0)}.\n`);
   console.log(targetsTable(targets));

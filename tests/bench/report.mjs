@@ -14,11 +14,12 @@ export function table(heads, rows, left = 1) {
   return [line(heads), rule, ...rows.map(line)].join('\n');
 }
 
-// `figures`: workload -> contender -> measure -> number; only the workloads named.
-export function figuresTable(figures, workloads) {
+// `figures`: workload -> contender -> measure -> number; only the workloads named. The last column: the sum of CPU as a
+// multiple of contender `own`'s in the same workload.
+export function figuresTable(figures, workloads, own) {
   const rows = workloads.flatMap((workload) => Object.entries(figures[workload]).map(([contender, medians]) =>
-    [workload, contender, ...COLUMNS.map(([name, , show]) => show(medians[name]))]));
-  return table(['workload', 'contender', ...COLUMNS.map(([, head]) => head)], rows, 2);
+    [workload, contender, ...COLUMNS.map(([name, , show]) => show(medians[name])), (medians.cpu / figures[workload][own].cpu).toFixed(2)]));
+  return table(['workload', 'contender', ...COLUMNS.map(([, head]) => head), 'x ours'], rows, 2);
 }
 
 const number = (value) => (value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(value < 0.1 ? 4 : 2));

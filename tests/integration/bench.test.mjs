@@ -6,11 +6,12 @@ import test from 'node:test';
 
 import { LIMITS, scriptArguments } from '../bench/limits.mjs';
 import { cpuOf, measure, microseconds, parseCommands, parseWrk } from '../bench/measure.mjs';
-import { targetsTable } from '../bench/report.mjs';
+import { figuresTable, targetsTable } from '../bench/report.mjs';
 import { assertRight, ratelimitd, script, start } from '../bench/contenders.mjs';
 import { TARGETS, evaluate, median, medians } from '../bench/targets.mjs';
 import { scenario } from '../harness/scenario.mjs';
 
+// As wrk writes it, the space behind whole seconds included.
 const WRK = `Running 3s test @ http://127.0.0.1:8080
   1 threads and 64 connections
   Thread Stats   Avg      Stdev     Max   +/- Stdev
@@ -20,7 +21,7 @@ const WRK = `Running 3s test @ http://127.0.0.1:8080
      50%    2.05ms
      75%    2.78ms
      90%  980.00us
-     99%    1.20s
+     99%    1.20s ${''}
   79416 requests in 3.00s, 41.88MB read
 REST
 Requests/sec:  26455.85
@@ -67,6 +68,13 @@ test('a target holds up to its bound and not beyond, either way, as a ratio or b
   assert.equal(holds({ what: 'n', of: ['w', 'ours', 'n'], most: 0.5 }), true);
   assert.equal(holds({ what: 'n', of: ['w', 'ours', 'n'], most: 0.4 }), false);
   assert.match(targetsTable(evaluate(FIGURES, [{ ...ratio, most: 0.7 }])), /\| x +\| w +\| x theirs \| <= 0\.7 \| +0\.75 \| misses \|/);
+});
+
+test('the table of medians has every contender of a workload, and its CPU as a multiple of ours', () => {
+  const row = { server: 10, redis: 5, rate: 12345.6, p50: 99.9, p99: 1234 };
+  const text = figuresTable({ w: { ours: { ...row, cpu: 15 }, theirs: { ...row, cpu: 37.5 } } }, ['w'], 'ours');
+  const cells = text.split('\n').map((line) => line.split('|').map((cell) => cell.trim()).join('|'));
+  assert.deepEqual(cells.slice(2), ['|w|ours|10.0|5.0|15.0|12,346|100|1234|1.00|', '|w|theirs|10.0|5.0|37.5|12,346|100|1234|2.50|']);
 });
 
 test('what was not measured is an error and holds nothing', () => {
