@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "app/options.h"
+#include "app/secret.h"
 #include "app/server.h"
 
 static void print(void (*write_text)(struct buf *out)) {
@@ -16,9 +17,11 @@ static void print(void (*write_text)(struct buf *out)) {
 int main(int argc, char **argv) {
     struct options options;
     struct err err = ERR_INIT;
+    enum options_result parsed = options_parse(&options, argc, argv, environ, &err);
     int status = 0;
 
-    switch (options_parse(&options, argc, argv, environ, &err)) {
+    secret_wipe_environment();
+    switch (parsed) {
     case OPTIONS_RUN:
         status = server_run(&options);
         break;

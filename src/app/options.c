@@ -146,7 +146,7 @@ static int complete_token(struct options_parse *parse, const char *option, const
         return err_set(parse->err, "%s and %s_FILE are both set; give one of them", name, name);
     const char *fault = secret_fault(SECRET_TOKEN, token, strlen(token));
     if (fault) return err_set(parse->err, "%s %s", name, fault);
-    *place = xstrdup(token);
+    *place = secret_keep(token, strlen(token));
     return 0;
 }
 

@@ -143,7 +143,7 @@ static int use_password(struct options_parse *parse, char *password) {
     if (!password || parse->options->redis_password) return 0;
     if (!decode(password) || secret_fault(SECRET_PASSWORD, password, strlen(password)))
         return fail_url(parse, "password");
-    parse->options->redis_password = xstrdup(password);
+    parse->options->redis_password = secret_keep(password, strlen(password));
     return 0;
 }
 
@@ -183,7 +183,7 @@ int options_redis_complete(struct options_parse *parse) {
     if (password && *password && !options->redis_password) {
         const char *fault = secret_fault(SECRET_PASSWORD, password, strlen(password));
         if (fault) return err_set(parse->err, "REDIS_PASSWORD %s", fault);
-        options->redis_password = xstrdup(password);
+        options->redis_password = secret_keep(password, strlen(password));
     }
     if (url && *url && !address_given(parse) && use_url(parse, url)) return -1;
     if (!options->redis_user || options->redis_password) return 0;

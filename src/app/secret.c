@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/xmalloc.h"
+#include "base/count.h"
 
 enum {
     READ_MAX = SECRET_PASSWORD_MAX + 3, /* a line end, and a byte more to notice what is too long */
@@ -39,6 +39,21 @@ const char *secret_fault(enum secret_kind kind, const char *text, size_t len) {
     return NULL;
 }
 
+/* A page in length, and all of them alike, so that the text alone tells what is to be unmapped. */
+enum { KEPT_BYTES = 4096 };
+_Static_assert((int)KEPT_BYTES > (int)SECRET_PASSWORD_MAX && (int)KEPT_BYTES > (int)SECRET_TOKEN_MAX,
+               "room for a NUL");
+
+char *secret_keep(const char *text, size_t len) {
+    char *page = mmap(NULL, KEPT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) abort(); /* as xmalloc does */
+    madvise(page, KEPT_BYTES, MADV_DONTDUMP);
+    madvise(page, KEPT_BYTES, MADV_WIPEONFORK);
+    mlock(page, KEPT_BYTES); /* out of swap, too, where that is allowed */
+    memcpy(page, text, len);
+    return page;
+}
+
 static bool read_all(int fd, char *out, size_t max, size_t *len) {
     *len = 0;
     while (*len < max) {
@@ -65,24 +80,38 @@ char *secret_read(enum secret_kind kind, const char *path, struct err *err) {
     if (len > 0 && text[len - 1] == '\n') len--;
     if (len > 0 && text[len - 1] == '\r') len--;
     const char *fault = secret_fault(kind, text, len);
-    char *secret = fault ? NULL : xstrndup(text, len);
+    char *secret = fault ? NULL : secret_keep(text, len);
     if (fault) err_set(err, "its content %s", fault);
     explicit_bzero(text, sizeof text);
     return secret;
 }
 
 char *secret_random(void) {
+    static const char digits[] = "0123456789abcdef";
     unsigned char bytes[RANDOM_BYTES];
-    struct buf text = BUF_INIT(SECRET_TOKEN_MAX);
+    char text[2 * RANDOM_BYTES];
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) abort(); /* cannot be, of so few */
-    for (size_t i = 0; i < sizeof bytes; i++)
-        buf_addf(&text, "%02x", bytes[i]);
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        text[2 * i] = digits[bytes[i] >> 4];
+        text[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    char *secret = secret_keep(text, sizeof text);
     explicit_bzero(bytes, sizeof bytes);
-    return buf_take(&text);
+    explicit_bzero(text, sizeof text);
+    return secret;
 }
 
 void secret_free(char *secret) {
     if (!secret) return;
-    explicit_bzero(secret, strlen(secret));
-    free(secret);
+    explicit_bzero(secret, KEPT_BYTES);
+    munmap(secret, KEPT_BYTES);
+}
+
+void secret_wipe_environment(void) {
+    static const char *const names[] = {"RATELIMITD_ADMIN_TOKEN", "RATELIMITD_CHECK_TOKEN", "REDIS_PASSWORD",
+                                        "REDIS_URL"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        char *value = getenv(names[i]);
+        if (value) explicit_bzero(value, strlen(value));
+    }
 }

@@ -1,5 +1,5 @@
-/* Passwords and tokens: read from a file, checked, made, wiped. Their text never appears in words for people.
- */
+/* Passwords and tokens: read from a file, checked, made, kept out of core dumps, wiped. Their text never
+ * appears in words for people. */
 #ifndef RL_APP_SECRET_H
 #define RL_APP_SECRET_H
 
@@ -18,6 +18,9 @@ enum secret_kind {
  * would match whoever sends none. */
 const char *secret_fault(enum secret_kind kind, const char *text, size_t len);
 
+/* A copy in a page of its own, which core dumps leave out and forks do not get. Free with secret_free. */
+char *secret_keep(const char *text, size_t len);
+
 /* The content of a file (or pipe) without one newline at its end, if it may serve. NULL with words that begin
  * with what is wrong. Free with secret_free. */
 char *secret_read(enum secret_kind kind, const char *path, struct err *err);
@@ -26,5 +29,9 @@ char *secret_read(enum secret_kind kind, const char *path, struct err *err);
 char *secret_random(void);
 
 void secret_free(char *secret); /* wipes it first; NULL is fine */
+
+/* Wipes what the environment holds of passwords and tokens, where it lies: /proc and core dumps show that.
+ * Once it has been read, before there are threads. */
+void secret_wipe_environment(void);
 
 #endif

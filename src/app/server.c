@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "app/admission.h"
 #include "app/crew.h"
@@ -17,6 +19,7 @@
 #include "app/reload.h"
 #include "app/secret.h"
 #include "app/worker.h"
+#include "base/count.h"
 #include "base/log.h"
 #include "base/xmalloc.h"
 #include "config/config_store.h"
@@ -246,6 +249,17 @@ static int start_workers(struct server *server, struct err *err) {
     return result;
 }
 
+/* Past stdio, whose buffer would keep it. */
+static void print_token(const char *token) {
+    static const char before[] = "Admin token of this run: ",
+                      behind[] = " (--admin-token-file sets one that stays)\n";
+    const struct iovec parts[] = {{(void *)(uintptr_t)before, sizeof before - 1},
+                                  {(void *)(uintptr_t)token, strlen(token)},
+                                  {(void *)(uintptr_t)behind, sizeof behind - 1}};
+
+    if (writev(STDOUT_FILENO, parts, COUNT(parts)) < 0) log_warn("the token of this run cannot be printed");
+}
+
 static void print_address(const struct server *server) {
     const struct options *options = server->options;
 
@@ -257,9 +271,8 @@ static void print_address(const struct server *server) {
     else
         printf(strchr(server->redis.host, ':') ? "[%s]:%d" : "%s:%d", server->redis.host, server->redis.port);
     printf(", %d thread%s)\n", options->threads, options->threads == 1 ? "" : "s");
-    if (server->made_token)
-        printf("Admin token of this run: %s (--admin-token-file sets one that stays)\n", server->made_token);
     fflush(stdout);
+    if (server->made_token) print_token(server->made_token);
 }
 
 /* --- stop

@@ -37,8 +37,9 @@ struct request {
     bool peer_trusted;           /* the peer is a --trusted-proxy */
     const char *client_ip;       /* canonical text of the client's address (limit keys) */
     const struct route *route;   /* NULL if no route covers it */
-    bool held;                   /* set by the handler: the answer may take seconds, not a round trip */
-    void *state;                 /* the handler's own, freed with free() at the end */
+    bool token_seen; /* a token of ours was compared with its Authorization, which is wiped at the end */
+    bool held;       /* set by the handler: the answer may take seconds, not a round trip */
+    void *state;     /* the handler's own, freed with free() at the end */
 };
 
 /* First value of a request header, NULL if absent. */

@@ -77,6 +77,12 @@ static void wait_is_over(struct http_request *r) {
     http->dirty = true; /* neither a resume nor an answer from outside wakes microhttpd */
 }
 
+static bool wipe_token(void *arg, const char *name, const char *value) {
+    (void)arg;
+    if (strcasecmp(name, "Authorization") == 0) explicit_bzero((char *)(uintptr_t)value, strlen(value));
+    return true;
+}
+
 void http_request_end(void *http, struct MHD_Connection *connection, void **state,
                       enum MHD_RequestTerminationCode how) {
     static const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
@@ -89,6 +95,7 @@ void http_request_end(void *http, struct MHD_Connection *connection, void **stat
     r->http->no_room = false;
     if (how == MHD_REQUEST_TERMINATED_WITH_ERROR) r->c->linger = true; /* microhttpd may have answered */
     if (r->phase != PHASE_NEW) r->http->in_flight--;
+    if (r->pub.token_seen) request_each_header(&r->pub, wipe_token, NULL);
     r->c->request = NULL;
     r->c->settled = false;
     if (r->stream) http_stream_closed(r->stream);

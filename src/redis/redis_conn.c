@@ -22,6 +22,7 @@ enum {
     BACKOFF_MAX_MS = 1000,
     ATTEMPT_MIN_MS = 500, /* connect and handshake may take this long even if commands may not */
     WHY_MAX = REDIS_FAULT_WORDS,
+    AUTH_ROOM = 128, /* of AUTH, besides user and password */
     HANDSHAKE_MAX = 8 * 1024 * 1024
 };
 
@@ -103,15 +104,26 @@ void redis_conn_drop(struct redis_conn *conn, const char *why) {
 
 /* --- handshake --- */
 
+/* It goes first and by itself, so that no buffer keeps the password. False if it cannot be sent. */
+static bool send_auth(struct redis_conn *conn) {
+    const struct redis_settings *set = conn->settings;
+    const char *password = set->password ? set->password : "";
+    if (!set->password && !set->user) return true;
+    struct buf out = BUF_INIT(AUTH_ROOM + strlen(password) + (set->user ? strlen(set->user) : 0));
+    buf_expect(&out, out.max); /* it will not be moved */
+    redis_wire_begin(&out, set->user ? 3 : 2);
+    redis_wire_text(&out, "AUTH");
+    if (set->user) redis_wire_text(&out, set->user);
+    redis_wire_secret(&out, password);
+    bool sent = !out.overflow && redis_socket_send_secret(conn->socket, out.data, out.len);
+    explicit_bzero(out.data, out.cap);
+    buf_free(&out);
+    conn->logins++;
+    return sent;
+}
+
 static void login(struct redis_conn *conn, struct buf *out) {
     const struct redis_settings *set = conn->settings;
-    if (set->password || set->user) {
-        redis_wire_begin(out, set->user ? 3 : 2);
-        redis_wire_text(out, "AUTH");
-        if (set->user) redis_wire_text(out, set->user);
-        redis_wire_text(out, set->password ? set->password : "");
-        conn->logins++;
-    }
     if (set->db != 0) {
         char number[16];
         snprintf(number, sizeof number, "%d", set->db);
@@ -147,16 +159,17 @@ static void probe(struct redis_conn *conn, struct buf *out) {
     conn->probes++;
 }
 
-/* All of the handshake leaves at once: one round trip. */
+/* All of the handshake leaves at once, without waiting for an answer: one round trip. */
 static void on_connected(void *arg) {
     struct redis_conn *conn = arg;
     struct buf out = BUF_INIT(HANDSHAKE_MAX);
     conn->logins = conn->loads = conn->probes = 0;
+    bool sent = send_auth(conn);
     login(conn, &out);
     load_scripts(conn, &out);
     probe(conn, &out);
     conn->state = conn->logins > 0 ? REDIS_AUTHENTICATING : REDIS_LOADING_SCRIPTS;
-    bool sent = !out.overflow && redis_socket_send(conn->socket, out.data, out.len);
+    sent = sent && !out.overflow && redis_socket_send(conn->socket, out.data, out.len);
     buf_free(&out);
     if (!sent) fail(conn, "the scripts are too large");
 }

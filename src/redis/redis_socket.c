@@ -138,6 +138,12 @@ bool redis_socket_send(struct redis_socket *s, const void *data, size_t len) {
     return true;
 }
 
+bool redis_socket_send_secret(struct redis_socket *s, const void *data, size_t len) {
+    ssize_t sent = s->connected && !s->ended && s->out.len == 0 ? send(s->fd, data, len, MSG_NOSIGNAL) : 0;
+    if (sent < 0) sent = 0; /* the next write tells why */
+    return (size_t)sent == len || redis_socket_send(s, (const char *)data + sent, len - (size_t)sent);
+}
+
 static void forget_sent(struct redis_socket *s) {
     s->out_sent = 0;
     if (s->out.cap > QUEUE_KEEP)

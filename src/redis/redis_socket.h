@@ -34,6 +34,10 @@ void redis_socket_close(struct redis_socket *socket);
 /* Queues bytes. False, and nothing queued, if too much waits already. */
 bool redis_socket_send(struct redis_socket *socket, const void *data, size_t len);
 
+/* Writes bytes at once, so that no copy of them stays here. What the kernel does not take, or comes behind
+ * queued bytes, is queued all the same; false as above. For the first bytes of a connection it has room. */
+bool redis_socket_send_secret(struct redis_socket *socket, const void *data, size_t len);
+
 /* Writes what is queued. True if it called write. */
 bool redis_socket_flush(struct redis_socket *socket);
 

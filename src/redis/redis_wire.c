@@ -24,16 +24,21 @@ void redis_wire_begin(struct buf *out, int argc) {
     buf_add(out, text, head(text, '*', (size_t)argc));
 }
 
+static void large_word(struct buf *out, const char *data, size_t len) {
+    char text[HEAD_MAX];
+    buf_add(out, text, head(text, '$', len));
+    buf_add(out, data, len);
+    buf_add(out, "\r\n", 2);
+}
+
 /* Small words, which are nearly all, are put together here and appended in one go. */
 void redis_wire_word(struct buf *out, const char *data, size_t len) {
     char text[HEAD_MAX + SMALL + 2];
-    size_t used = head(text, '$', len);
     if (len > SMALL) {
-        buf_add(out, text, used);
-        buf_add(out, data, len);
-        buf_add(out, "\r\n", 2);
+        large_word(out, data, len);
         return;
     }
+    size_t used = head(text, '$', len);
     if (len > 0) memcpy(text + used, data, len);
     memcpy(text + used + len, "\r\n", 2);
     buf_add(out, text, used + len + 2);
@@ -41,4 +46,8 @@ void redis_wire_word(struct buf *out, const char *data, size_t len) {
 
 void redis_wire_text(struct buf *out, const char *text) {
     redis_wire_word(out, text, strlen(text));
+}
+
+void redis_wire_secret(struct buf *out, const char *text) {
+    large_word(out, text, strlen(text));
 }

@@ -10,5 +10,7 @@
 void redis_wire_begin(struct buf *out, int argc);
 void redis_wire_word(struct buf *out, const char *data, size_t len);
 void redis_wire_text(struct buf *out, const char *text);
+/* The same, leaving no copy but that in `out`. */
+void redis_wire_secret(struct buf *out, const char *text);
 
 #endif
