@@ -64,7 +64,8 @@ async function usage(contender, redis) {
   return { commands, server: cpuOf(contender.pid), redis: cpuOf(redis.pid) };
 }
 
-// `workload`: limit, keys, connections; `contender.strays`: how many answers of a run may be the other verdict. Costs are per answered request: CPU in microseconds, commands of Redis.
+// `workload`: limit, keys, connections; `contender.strays`: how many answers of a run may be the other verdict. Costs are
+// per answered request: CPU in microseconds, commands of Redis.
 export async function measure(contender, redis, workload, { seconds, seed }) {
   const { limit, keys, connections } = workload;
   const [before, after] = contender.path(limit);
@@ -76,7 +77,9 @@ export async function measure(contender, redis, workload, { seconds, seed }) {
   if (code !== 0) throw new Error(`wrk: ${error ?? stderr}`);
   const load = parseWrk(stdout);
   const refused = limit === 'denied' && contender.deniedStatus >= 400 ? load.requests : 0;
-  if (Math.abs(load.refused - refused) > contender.strays) throw new Error(`${load.refused} of ${load.requests} answers were not 2xx, expected were ${refused}`);
+  if (Math.abs(load.refused - refused) > contender.strays) {
+    throw new Error(`${load.refused} of ${load.requests} answers were not 2xx, expected were ${refused}`);
+  }
   const cost = (name) => (ended[name] - began[name]) / load.requests;
   const [server, inRedis] = [cost('server') / 1000, cost('redis') / 1000];
   return { ...load, server, redis: inRedis, cpu: server + inRedis, commands: cost('commands') };

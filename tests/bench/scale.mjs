@@ -1,6 +1,7 @@
 // What grows: a million keys in Redis, ten thousand open connections. Fills and counts; the load is measured elsewhere.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 
 import { burst } from '../harness/http.mjs';
 import { RawConnection } from '../harness/raw.mjs';
@@ -50,8 +51,14 @@ export async function fillLike(redis, ask) {
   return copyKey(redis, 'rl:admitted:token_bucket:{k', '}');
 }
 
+function assertFilesEnough() {
+  const [, most] = readFileSync('/proc/self/limits', 'utf8').match(/^Max open files +\S+ +(\S+)/m);
+  if (Number(most) < IDLE + 200) throw new Error(`${IDLE} connections need more than ${most} open files: raise ulimit -Hn`);
+}
+
 // Opens connections that have asked once and are kept. `close`, `again`: all ask once more.
 export async function openIdle(server, path) {
+  assertFilesEnough();
   const bytes = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
   const ask = async (connection) => {
     await connection.send(bytes);
