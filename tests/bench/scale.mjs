@@ -56,7 +56,7 @@ function assertFilesEnough() {
   if (Number(most) < IDLE + 200) throw new Error(`${IDLE} connections need more than ${most} open files: raise ulimit -Hn`);
 }
 
-// Opens connections that have asked once and are kept. `close`, `again`: all ask once more.
+// Opens connections that have asked once, and keeps them until close(); again() lets all ask once more.
 export async function openIdle(server, path) {
   assertFilesEnough();
   const bytes = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
