@@ -45,6 +45,7 @@ _Static_assert((int)KEPT_BYTES > (int)SECRET_PASSWORD_MAX && (int)KEPT_BYTES > (
                "room for a NUL");
 
 char *secret_keep(const char *text, size_t len) {
+    /* cppcheck-suppress invalidFunctionArg ; -1 is no file, as it must be here */
     char *page = mmap(NULL, KEPT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) abort(); /* as xmalloc does */
     madvise(page, KEPT_BYTES, MADV_DONTDUMP);
