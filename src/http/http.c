@@ -43,12 +43,9 @@ static bool has_unread(const struct http_connection *c) {
 }
 
 /* What has no first line at all microhttpd hangs up on. A person who typed something deserves a word, and so
- * does a browser that speaks TLS to a plain port. */
+ * does a browser that speaks TLS to a plain port. Who has sent his end may still be reading. */
 static void answer_garbage(struct http_connection *c) {
-    char byte;
-
     if (c->http->tls || c->served || c->refused || !http_slow_unanswered(c)) return;
-    if (recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) return; /* it is gone */
     http_raw_problem(c, 400, "This is not the first line of an HTTP request.");
 }
 

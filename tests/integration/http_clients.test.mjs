@@ -1,5 +1,5 @@
-// Clients as people have them: curl, ab, wrk and h2load, with keep-alive, HTTP/1.0 and pipelining. Each request is answered
-// and counted once. Not how fast.
+// Clients as people have them: curl, ab, wrk, h2load and nginx, with keep-alive, HTTP/1.0 and pipelining. Each request is
+// answered and counted once. Not how fast. A browser: tests/browser.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -7,10 +7,13 @@ import { join } from 'node:path';
 
 import { run } from '../harness/child.mjs';
 import { bucket } from '../harness/decision.mjs';
+import { burst, statuses } from '../harness/http.mjs';
 import { scrape, total } from '../harness/metrics.mjs';
-import { rawExchange } from '../harness/raw.mjs';
+import { Nginx } from '../harness/nginx.mjs';
+import { RawConnection, rawExchange } from '../harness/raw.mjs';
 import { scenario } from '../harness/scenario.mjs';
-import { cleanEnvironment } from '../harness/server.mjs';
+import { cleanEnvironment, program } from '../harness/server.mjs';
+import { sleep } from '../harness/time.mjs';
 
 const ROOM = 500; // of the 2,000 requests pass
 const COUNT = 2000;
@@ -40,6 +43,58 @@ scenario('curl with HTTP/1.0 and 1.1, and bytes by hand, get the same answers', 
   }
   assert.deepEqual(seen, [[200, 5], [200, 4], [200, 3], [200, 2], [200, 1], [200, 0], [429, 0]]);
 });
+
+scenario('curl that offers HTTP/2, or uploads without knowing how much, is served by HTTP/1.1', async (world) => {
+  const { server } = await world.pair({ args: bucket(10, 1, 86400) });
+  const url = `http://127.0.0.1:${server.port}/api`;
+  const written = ['-sS', '-o', join(world.directory(), 'answer'), '-w', '%{http_code} HTTP/%{http_version}'];
+  for (const args of [['--http2'], ['--compressed'], ['-H', 'Transfer-Encoding: chunked', '-d', 'abc'], ['-X', 'DELETE'], ['-F', 'a=b']]) {
+    assert.equal(await client('curl', [...written, ...args, url]), '200 HTTP/1.1', args.join(' '));
+  }
+  const [, line] = (await client('curl', ['-sS', '-i', '-T', program, '-H', 'Expect:', url])).match(/^HTTP\/1\.1 (.*?)\r\n/);
+  assert.equal(line, '413 Content Too Large');
+});
+
+// As `printf ... | nc -N` does: all bytes, and the end at once or a little later.
+scenario('bytes by hand with their end behind them get one answer', async (world) => {
+  const { server } = await world.pair();
+  const cases = [
+    [200, 'GET /api HTTP/1.0\r\n\r\n'], [200, 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'], [400, 'hello\n'], [400, 'hello\r\n\r\n'],
+    [400, 'GET /healthz\r\n\r\n'], [400, 'GET /healthz HTTP/1.1\r\n\r\n'], [400, 'GET /healthz HTTP/1.0\n\n'], [505, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  ];
+  for (const [status, bytes] of cases) {
+    for (const pause of [0, 20]) {
+      const raw = await RawConnection.open(server.port);
+      const sent = raw.send(bytes);
+      if (pause > 0) await sleep(pause);
+      raw.halfClose();
+      await sent;
+      assert.equal((await raw.answer()).status, status, bytes);
+      await raw.ended();
+      assert.equal(raw.received.length, 0, bytes);
+      raw.close();
+    }
+  }
+});
+
+for (const [how, lines] of Object.entries({
+  'HTTP/1.0, a connection each': '', 'HTTP/1.1, connections kept': 'proxy_http_version 1.1; proxy_set_header Connection "";',
+})) {
+  scenario(`nginx in front by ${how}: pages, decisions and bodies come through, and each is counted once`, async (world) => {
+    const { server } = await world.pair({ args: [...bucket(60, 1, 86400), '--redis-timeout', '5000', '--trusted-proxy', '127.0.0.1'] });
+    const nginx = await Nginx.start((port) => `upstream limiter { server 127.0.0.1:${server.port}; keepalive 4; }
+      server { listen 127.0.0.1:${port}; location / { ${lines} proxy_pass http://limiter; proxy_set_header X-Forwarded-For $remote_addr; } }`);
+    world.owns(() => nginx.close());
+    const responses = await burst(80, 8, (i) => nginx.request('/api', i % 2 ? { method: 'POST', body: `n=${i}` } : {}));
+    assert.deepEqual(statuses(responses), { 200: 60, 429: 20 });
+    assert.equal(await decisions(server), 80);
+    const [page, direct] = [await nginx.request('/'), await server.request('/')];
+    assert.deepEqual([page.status, page.text === direct.text], [200, true]);
+    const head = await nginx.request('/', { method: 'HEAD' });
+    assert.deepEqual([head.status, head.text, head.headers['content-length']], [200, '', direct.headers['content-length']]);
+    assert.equal((await nginx.request('/nowhere')).status, 404);
+  });
+}
 
 for (const [how, args] of Object.entries({ 'HTTP/1.0, a connection each': [], 'HTTP/1.0 kept alive': ['-k'] })) {
   scenario(`ab, ${how}: ${COUNT} requests, ${ROOM} of them pass`, async (world) => {
