@@ -60,3 +60,14 @@ bool algorithm_field_micro(const struct algorithm_field *fields, size_t count, c
     *micro = (negative ? -1 : 1) * (whole * MICRO + rest);
     return true;
 }
+
+bool algorithm_field_state(const struct algorithm_field *fields, size_t count, const char *quantity,
+                           const char *time, struct algorithm_state *state) {
+    int64_t words[2];
+
+    if (!algorithm_field_micro(fields, count, quantity, &words[0]) ||
+        !algorithm_field_get(fields, count, time, &words[1]))
+        return false;
+    algorithm_state_set(state, words, 2);
+    return true;
+}

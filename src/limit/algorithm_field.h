@@ -26,4 +26,8 @@ bool algorithm_field_get(const struct algorithm_field *fields, size_t count, con
 bool algorithm_field_micro(const struct algorithm_field *fields, size_t count, const char *name,
                            int64_t *micro);
 
+/* A state of two words, a quantity with decimals and a time, from the fields of these names. */
+bool algorithm_field_state(const struct algorithm_field *fields, size_t count, const char *quantity,
+                           const char *time, struct algorithm_state *state);
+
 #endif

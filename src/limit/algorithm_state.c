@@ -16,10 +16,14 @@ void algorithm_state_reserve(struct algorithm_state *state, size_t count) {
     state->capacity = capacity;
 }
 
+void algorithm_state_set(struct algorithm_state *state, const int64_t *words, size_t count) {
+    algorithm_state_reserve(state, count);
+    if (count > 0) memcpy(state->words, words, count * sizeof *words);
+    state->count = count;
+}
+
 void algorithm_state_copy(struct algorithm_state *to, const struct algorithm_state *from) {
-    algorithm_state_reserve(to, from->count);
-    if (from->count > 0) memcpy(to->words, from->words, from->count * sizeof *from->words);
-    to->count = from->count;
+    algorithm_state_set(to, from->words, from->count);
 }
 
 void algorithm_state_free(struct algorithm_state *state) {

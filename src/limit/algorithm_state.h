@@ -17,6 +17,9 @@ struct algorithm_state {
 /* Makes room for `count` words in all. What is there stays. */
 void algorithm_state_reserve(struct algorithm_state *state, size_t count);
 
+/* Makes it hold these words and no others. */
+void algorithm_state_set(struct algorithm_state *state, const int64_t *words, size_t count);
+
 /* Makes `to` (zeroed, or a state of its own) hold what `from` holds. */
 void algorithm_state_copy(struct algorithm_state *to, const struct algorithm_state *from);
 

@@ -45,10 +45,8 @@ static int64_t fits_now(const struct moment *at, const struct algorithm_state *s
 
 static void take(const struct moment *at, struct algorithm_state *state, int64_t cost) {
     struct window window = window_at(at, state);
-    algorithm_state_reserve(state, WORDS);
-    state->words[COUNT] = window.count + cost;
-    state->words[WINDOW_START] = window.start;
-    state->count = WORDS;
+    algorithm_state_set(state, (int64_t[]){[COUNT] = window.count + cost, [WINDOW_START] = window.start},
+                        WORDS);
 }
 
 static int64_t ttl_us(const struct moment *at, const struct algorithm_state *state) {
@@ -59,16 +57,7 @@ static int64_t ttl_us(const struct moment *at, const struct algorithm_state *sta
 /* --- a state for people --- */
 
 static bool read_state(const struct algorithm_field *fields, size_t count, struct algorithm_state *state) {
-    int64_t used, start;
-
-    if (!algorithm_field_micro(fields, count, "count", &used) ||
-        !algorithm_field_get(fields, count, "window_start", &start))
-        return false;
-    algorithm_state_reserve(state, WORDS);
-    state->words[COUNT] = used;
-    state->words[WINDOW_START] = start;
-    state->count = WORDS;
-    return true;
+    return algorithm_field_state(fields, count, "count", "window_start", state);
 }
 
 static size_t describe(const struct moment *at, const struct algorithm_state *state,

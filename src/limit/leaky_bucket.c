@@ -120,11 +120,10 @@ static void take(const struct moment *at, struct algorithm_state *state, int64_t
     struct bucket bucket = bucket_at(at, state);
     int64_t level = bucket.level + cost * bucket.drops.per_micro;
     int64_t drops_a_unit = bucket.drops.per_micro * MICRO;
-    algorithm_state_reserve(state, WORDS);
-    state->words[LEVEL] = level / drops_a_unit;
-    state->words[LEVEL_REST] = level % drops_a_unit * bucket.drops.size;
-    state->words[LAST_LEAK] = bucket.last_leak;
-    state->count = WORDS;
+    const int64_t words[WORDS] = {[LEVEL] = level / drops_a_unit,
+                                  [LEVEL_REST] = level % drops_a_unit * bucket.drops.size,
+                                  [LAST_LEAK] = bucket.last_leak};
+    algorithm_state_set(state, words, WORDS);
 }
 
 static int64_t ttl_us(const struct moment *at, const struct algorithm_state *state) {
@@ -136,16 +135,13 @@ static int64_t ttl_us(const struct moment *at, const struct algorithm_state *sta
 
 static bool read_state(const struct algorithm_field *fields, size_t count, struct algorithm_state *state) {
     const struct algorithm_field *level = algorithm_field_find(fields, count, "level");
-    int64_t whole, rest, last_leak;
+    int64_t words[WORDS];
 
-    if (!level || !algorithm_field_decimal(level->value, level->value_len, 12, &whole, &rest) ||
-        !algorithm_field_get(fields, count, "last_leak", &last_leak))
+    if (!level ||
+        !algorithm_field_decimal(level->value, level->value_len, 12, &words[LEVEL], &words[LEVEL_REST]) ||
+        !algorithm_field_get(fields, count, "last_leak", &words[LAST_LEAK]))
         return false;
-    algorithm_state_reserve(state, WORDS);
-    state->words[LEVEL] = whole;
-    state->words[LEVEL_REST] = rest;
-    state->words[LAST_LEAK] = last_leak;
-    state->count = WORDS;
+    algorithm_state_set(state, words, WORDS);
     return true;
 }
 

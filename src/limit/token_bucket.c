@@ -105,10 +105,8 @@ static int64_t fits_now(const struct moment *at, const struct algorithm_state *s
 
 static void take(const struct moment *at, struct algorithm_state *state, int64_t cost) {
     struct bucket bucket = bucket_at(at, state);
-    algorithm_state_reserve(state, WORDS);
-    state->words[TOKENS] = bucket.tokens - cost;
-    state->words[LAST_REFILL] = bucket.last_refill;
-    state->count = WORDS;
+    algorithm_state_set(
+        state, (int64_t[]){[TOKENS] = bucket.tokens - cost, [LAST_REFILL] = bucket.last_refill}, WORDS);
 }
 
 static int64_t ttl_us(const struct moment *at, const struct algorithm_state *state) {
@@ -118,16 +116,7 @@ static int64_t ttl_us(const struct moment *at, const struct algorithm_state *sta
 /* --- a state for people --- */
 
 static bool read_state(const struct algorithm_field *fields, size_t count, struct algorithm_state *state) {
-    int64_t tokens, last_refill;
-
-    if (!algorithm_field_micro(fields, count, "tokens", &tokens) ||
-        !algorithm_field_get(fields, count, "last_refill", &last_refill))
-        return false;
-    algorithm_state_reserve(state, WORDS);
-    state->words[TOKENS] = tokens;
-    state->words[LAST_REFILL] = last_refill;
-    state->count = WORDS;
-    return true;
+    return algorithm_field_state(fields, count, "tokens", "last_refill", state);
 }
 
 static size_t describe(const struct moment *at, const struct algorithm_state *state,
