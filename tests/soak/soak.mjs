@@ -110,7 +110,7 @@ function assertBounded(records, seconds, faults) {
 }
 
 export function soak(seconds) {
-  scenario(`soak: ${seconds} s of mixed traffic and faults`, async (world) => {
+  scenario(`soak: ${seconds} s of mixed traffic and faults`, async (world, t) => {
     const redis = await world.redis();
     const servers = [await world.server({ redis }), await world.server({ redis })];
     const began = now();
@@ -128,7 +128,10 @@ export function soak(seconds) {
     const counted = (await Promise.all(servers.map(scrape))).map((samples) => total(samples, 'ratelimitd_decisions_total'));
     assert.equal(counted[0] + counted[1], records.length, 'each is decided once');
     assertBounded(records, (now() - began) / 1000, faults);
-    assertFlat(await watching);
+    const samples = await watching;
+    const memory = samples.map((sample) => sample.memory.join('/'));
+    t.diagnostic(`${records.length} requests, ${faults.count} faults; resident KiB ${memory[0]} at first, ${memory[memory.length >> 1]} half-way, ${memory.at(-1)} at last`);
+    assertFlat(samples);
     assert.ok(records.length > seconds * 50 && faults.count >= Math.floor(seconds / 6), `${records.length} requests, ${faults.count} faults`);
   }, { ms: seconds * 1000 + 60000 });
 }
@@ -159,7 +162,7 @@ async function press(server, policy, end, passed, lost) {
 }
 
 export function drift(seconds) {
-  scenario(`case ALG-28: ${seconds} s at the limit: every ten seconds the same throughput`, async (world) => {
+  scenario(`case ALG-28: ${seconds} s at the limit: every ten seconds the same throughput`, async (world, t) => {
     const { server } = await world.pair();
     for (const [policy, settings] of Object.entries(HUNDRED)) {
       const response = await server.request(`/admin/policies/${policy}`, { method: 'PATCH', body: settings });
@@ -178,6 +181,7 @@ export function drift(seconds) {
     for (const [policy, bins] of results) {
       const slack = policy === 'fixed-window' ? 100 : 30;
       const shown = `${policy}: ${bins.map(({ count, lost }) => `${count} (${lost.toFixed(2)} s lost)`).join(', ')}`;
+      t.diagnostic(shown);
       for (const { count, lost } of bins) assert.ok(count <= 1000 + slack && count >= 1000 - slack - 100 * lost, shown);
       assert.ok(bins[0].count - bins.at(-1).count <= slack + 100 * bins.at(-1).lost, `drifts: ${shown}`);
       assert.ok(bins.filter(({ lost }) => lost < 1).length > bins.length / 2, `this machine is too busy: ${shown}`);
