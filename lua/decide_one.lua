@@ -12,10 +12,12 @@ if due <= (mode == "now" and 0 or max_delay) and (mode == "take" or mode == "now
     -- A limit that keeps its name keeps its key: what another algorithm left there must not be found again later.
     if found ~= "state" then redis.call("DEL", key) end
     left = take(cost)
-    redis.call("PEXPIRE", key, math.ceil(wait(size) / 1000))
+    local ttl = wait(size) / 1000
+    redis.call("PEXPIRE", key, ttl + -ttl % 1)
 elseif mode ~= "look" then
     mend(key, found, wait(size))
 end
 
-left = math.max(0, math.floor(left / UNIT))
+left = (left - left % UNIT) / UNIT
+if left < 0 then left = 0 end
 return {now, due, left, left < size / UNIT and wait((left + 1) * UNIT) or 0}

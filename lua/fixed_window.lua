@@ -5,14 +5,14 @@
 -- State: a hash of `count` and `window_start`. No key means that no window is open.
 
 local function fixed_window(key, limit, window)
-    local fields, other_type = read("HMGET", key, "count", "window_start")
+    local fields = checked(redis.pcall("HMGET", key, "count", "window_start"))
     local count, window_start, found = tonumber(fields[1]), tonumber(fields[2]), "state"
     if count and count >= 0 and count <= 1e9
         and window_start and window_start >= 0 and window_start <= EXACT and window_start % 1 == 0 then
         count = math.floor(count * UNIT + 0.5)
         if count > limit then count = limit end  -- it may have become smaller
     else
-        found = (fields[1] or fields[2] or other_type) and "nonsense" or "nothing"
+        found = (fields[1] or fields[2] or fields.other_type) and "nonsense" or "nothing"
         count, window_start = 0, now
     end
     -- It is over, or begins further ahead than can be true.

@@ -14,7 +14,7 @@ local function leaky_bucket(key, capacity, rate)
     local leak = rate / drop  -- drops a microsecond
     local full = capacity * drops_a_micro
     if not (full <= EXACT / 2) then error("a rate of too many decimals for this capacity") end
-    local fields, other_type = read("HMGET", key, "level", "last_leak")
+    local fields = checked(redis.pcall("HMGET", key, "level", "last_leak"))
     local level, last_leak, found = 0, tonumber(fields[2]), "state"
     local units, decimals = string.match(fields[1] or "", "^(%d+)%.?(%d*)$")  -- "2.5", with up to twelve decimals
     units = tonumber(units)
@@ -25,7 +25,7 @@ local function leaky_bucket(key, capacity, rate)
         -- The capacity may have become smaller. Above it are requests that wait for their turn.
         level = math.min(level, full + leak * max_delay, EXACT / 2)
     else
-        found = (fields[1] or fields[2] or other_type) and "nonsense" or "nothing"
+        found = (fields[1] or fields[2] or fields.other_type) and "nonsense" or "nothing"
         last_leak = now
     end
 

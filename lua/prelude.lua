@@ -15,7 +15,8 @@
 -- that is an argument of a command with all its digits; tostring() and .. keep only 14.
 --
 -- Redis runs all of this text for each request, and each function and each local that a function uses is made anew for
--- it, so there are few of either: see "The scripts" in docs/performance.md.
+-- it, so there are few of either: see "The scripts" in docs/performance.md. Calls cost, too: x - x % 1 is math.floor(x)
+-- and x + -x % 1 is math.ceil(x), for negative numbers as well.
 
 local UNIT = 1000000  -- micro-units in one unit
 local EXACT = 9e15    -- whole numbers up to here are exact
@@ -53,13 +54,12 @@ end
 --   found        what the key holds: "nothing", "state", or "nonsense": something of no use to anybody
 -- When all of the limit fits again, the state is that of a client who was never seen. So long the key lives.
 
--- Runs a command that reads, and returns its reply. The second result tells that the key is of another type.
-local function read(...)
-    local reply = redis.pcall(...)
-    if not reply.err then return reply, false end
+-- The reply of a command that reads. Of a key of another type it is nothing but `other_type`.
+local function checked(reply)
+    if not reply.err then return reply end
     -- Any other error (a missing permission, say) is passed on. Taking it for an empty key would let everybody in.
     if string.sub(reply.err, 1, 9) ~= "WRONGTYPE" then error(reply.err, 0) end
-    return {}, true
+    return {other_type = true}
 end
 
 -- A denial and a peek write nothing, but for two exceptions: a TTL that is missing, or shorter than the state now needs

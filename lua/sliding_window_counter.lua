@@ -13,8 +13,8 @@ local function sliding_window_counter(key, limit, window, sub_windows)
     local tick = math.ceil(sub / 1000000)
     local ticks = math.ceil(sub / tick)
 
-    local fields, other_type = read("HGETALL", key)
-    local found = other_type and "nonsense" or #fields > 0 and "state" or "nothing"
+    local fields = checked(redis.pcall("HGETALL", key))
+    local found = fields.other_type and "nonsense" or #fields > 0 and "state" or "nothing"
     local counts, newest = {}, -1  -- {field, start, count}
     for i = 1, #fields, 2 do
         local start, count = tonumber(fields[i]), tonumber(fields[i + 1])

@@ -18,9 +18,9 @@ local function sliding_window_log(key, limit, window)
     end
 
     -- The newest, and the oldest that is still in the window.
-    local reply, other_type = read("ZRANGE", key, -1, -1, "WITHSCORES")
+    local reply = checked(redis.pcall("ZRANGE", key, -1, -1, "WITHSCORES"))
     local last, first = entry_of(reply), nil
-    local found = last and "state" or (reply[1] or other_type) and "nonsense" or "nothing"
+    local found = last and "state" or (reply[1] or reply.other_type) and "nonsense" or "nothing"
     local base = now
     if last and last.time - now <= window then  -- else further ahead than can be true
         base = math.max(now, last.time)  -- the clock may have gone back

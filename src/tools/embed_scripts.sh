@@ -25,9 +25,9 @@ several() {
 printf '#include "limit/lua_scripts.h"\n\nconst struct lua_script lua_scripts[] = {\n'
 for name in "$@"; do
     printf '  {"%s",\n' "$name"
-    one "$name" | lua_text
+    one "$name" | lua_inline_constants | lua_text
     printf '  },\n'
 done
 printf '  {NULL,\n'
-several "$@" | lua_text
+several "$@" | lua_inline_constants | lua_text
 printf '  },\n};\nconst size_t lua_script_count = sizeof lua_scripts / sizeof lua_scripts[0];\n'

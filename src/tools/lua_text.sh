@@ -13,3 +13,11 @@ lua_no_long_brackets() {
         exit 1
     fi
 }
+
+# Numbers in place of the names of constants ("local UNIT = 1000000"): each function that uses a local takes hold of it
+# anew at each run.
+lua_inline_constants() {
+    text=$(cat)
+    values=$(printf '%s\n' "$text" | sed -n 's/^local \([A-Z]\{1,\}\) = \([0-9.e]\{1,\}\).*/s,\\b\1\\b,\2,g/p')
+    printf '%s\n' "$text" | sed -e 's/^local [A-Z]\{1,\} = [0-9].*//' -e "$values"
+}
