@@ -147,6 +147,7 @@ async function main() {
     process.on(name, () => {
       if (leaving) process.exit(1); // whatever still runs is killed at exit
       leaving = true;
+      say('interrupted: stopping what was started');
       world.close().catch(() => {}).then(() => process.exit(1));
     });
   }
@@ -157,6 +158,8 @@ async function main() {
     show(result);
     mkdirSync(dirname(options.out), { recursive: true });
     writeFileSync(options.out, `${JSON.stringify({ machine: host, rounds: options.rounds, seconds: options.seconds, ...result }, null, 1)}\n`);
+  } catch (error) {
+    if (!leaving) throw error; // else it is what the stopping did
   } finally {
     if (!leaving) await world.close();
   }
