@@ -117,6 +117,10 @@ void http_fields_give(struct http_request *r, struct MHD_Response *response);
 
 /* --- http_request.c --- */
 
+/* Gives the refusal that waits for the end of a body which does not come. The connection must be closed then.
+ */
+void http_request_refuse_now(struct http_request *r);
+
 /* Answers with a response of any kind; takes our reference to it. */
 void http_request_respond(struct http_request *r, unsigned status, const char *content_type,
                           struct MHD_Response *response);

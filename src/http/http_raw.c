@@ -23,9 +23,12 @@ static void add_date(struct buf *out) {
 }
 
 static void add_headers(struct buf *out, const struct http_request *r, size_t body_len) {
+    bool made = r && r->response; /* an answer that cannot be given any more: its fields are all there */
+
     add_date(out);
-    buf_adds(out, "Connection: close\r\nCache-Control: no-store\r\n");
-    for (size_t i = 0; i < respond_fixed_header_count; i++)
+    buf_adds(out, "Connection: close\r\n");
+    if (!made) buf_adds(out, "Cache-Control: no-store\r\n");
+    for (size_t i = 0; !made && i < respond_fixed_header_count; i++)
         buf_addf(out, "%s: %s\r\n", respond_fixed_headers[i].name, respond_fixed_headers[i].value);
     if (r) http_fields_write(r, out);
     buf_addf(out, "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n\r\n", body_len);

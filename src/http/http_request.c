@@ -130,12 +130,13 @@ static size_t body_announced(const struct http_request *r) {
     return length ? (size_t)strtoull(length, NULL, 10) : 0;
 }
 
-/* Refused before the body: a small body is read and dropped, a large one is not waited for. */
+/* Refused before the body: a small body is read and dropped, a large one is not waited for. Chunks may be
+ * either: DRAIN_MAX bytes of them are read, for as long as http_slow.c allows. */
 static enum MHD_Result refuse_early(struct http_request *r) {
     size_t announced = body_announced(r);
 
     if (announced == 0) return MHD_YES; /* answered in the next call, so that the connection is kept */
-    if (announced <= DRAIN_MAX && !request_header(&r->pub, "Expect")) {
+    if ((announced <= DRAIN_MAX || announced == SIZE_MAX) && !request_header(&r->pub, "Expect")) {
         r->pub.body.max = 0;
         return MHD_YES;
     }
@@ -204,13 +205,27 @@ static enum MHD_Result on_headers(struct http_request *r, const char *method, co
     return r->response ? refuse_early(r) : MHD_YES;
 }
 
+void http_request_refuse_now(struct http_request *r) {
+    static const char detail[] = "The request was refused before its body had come.";
+
+    http_raw_problem(r->c, r->status >= 400 ? r->status : 413, detail);
+}
+
+/* Refused already, reading to keep the connection. */
+static enum MHD_Result drain(struct http_request *r, size_t n) {
+    r->body_seen += n;
+    if (r->body_seen <= DRAIN_MAX) return MHD_YES;
+    http_request_refuse_now(r);
+    return MHD_NO;
+}
+
 static enum MHD_Result on_body(struct http_request *r, const char *data, size_t *len) {
     static const struct http_fault large = {413, "The body is larger than this address takes."};
     size_t n = *len;
 
     *len = 0;
     r->touched = ev_now(r->http->loop);
-    if (r->response) return MHD_YES; /* refused already, reading to keep the connection */
+    if (r->response) return drain(r, n);
     if (n > r->pub.body.max - r->body_seen) return refuse(r, &large);
     r->body_seen += n;
     if (!r->pub.body_ignored) buf_add(&r->pub.body, data, n);

@@ -13,6 +13,7 @@
 
 static const double HEAD_SECONDS = 10.0; /* from its first byte; of the first request, from the connect */
 static const double BODY_SECONDS = 30.0; /* from the end of the head */
+static const double DRAIN_SECONDS = 2.0; /* the same, of a request that is refused already */
 static const double READ_SECONDS = 30.0; /* a client takes at least READ_BYTES of its answer in this time */
 static const double STUCK_SECONDS = 0.2; /* a chunked body without a byte, while microhttpd does not rest */
 enum { READ_BYTES = 4096, IDLE_LOOKS = 4 /* sweeps between two looks at a connection that rests */ };
@@ -87,6 +88,11 @@ static void look_head(struct http_connection *c, double now) {
 
 static void look_body(struct http_connection *c, double now) {
     if (now - c->request->touched > 1.0 && has_ended(c)) {
+        end(c);
+        return;
+    }
+    if (c->request->response && now - c->request->began > DRAIN_SECONDS) {
+        http_request_refuse_now(c->request);
         end(c);
         return;
     }
