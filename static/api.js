@@ -2,6 +2,7 @@
    The admin token lives in a variable here; it is never stored, shown or put into an address. */
 
 const TIMEOUT_MS = 10000;
+const HELD_MS = 35000; // an answer may be delayed by half a minute
 const GONE = "The demo server isn't answering.";
 
 let token = '';
@@ -22,12 +23,12 @@ function parse(text) {
 }
 
 /* Resolves always. Status 0 means that no answer came, with `problem` saying so in words. */
-async function exchange(path, options = {}) {
+async function exchange(path, options = {}, ms = TIMEOUT_MS) {
   const url = new URL(path, location.origin).href;
   const sent = performance.now();
   const answer = { url, sent, status: 0, statusText: '', headers: new Map(), body: '', json: null, problem: '', type: '' };
   try {
-    const response = await fetch(url, { cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS), ...options });
+    const response = await fetch(url, { cache: 'no-store', signal: AbortSignal.timeout(ms), ...options });
     answer.body = await response.text();
     answer.status = response.status;
     answer.statusText = response.statusText;
@@ -35,7 +36,7 @@ async function exchange(path, options = {}) {
     answer.json = parse(answer.body);
   } catch (error) {
     answer.problem = error.name === 'TimeoutError'
-      ? `No answer within ${TIMEOUT_MS / 1000} s.`
+      ? `No answer within ${ms / 1000} s.`
       : GONE;
   }
   answer.arrived = performance.now();
@@ -76,7 +77,7 @@ function verdict(answer) {
 }
 
 /* Where a request of `client` under a policy goes: the policy's own path, or /check where it has none. */
-export function apiPath({ policy, client }, values) {
+function apiPath({ policy, client }, values) {
   const path = values?.paths?.[0] ?? (values || policy === 'default' ? null : `/api/${policy}`);
   if (policy === 'default') return `${path ?? '/api'}?user=${client}`;
   return path ? `${path}?user=${client}` : `/check?${new URLSearchParams({ policy, key: `user:${client}` })}`;
@@ -86,7 +87,7 @@ export const apiUrl = (target, values) => new URL(apiPath(target, values), locat
 
 /* One real request to the limited resource. */
 export async function sendOne(target, values) {
-  return Object.assign(await exchange(apiPath(target, values)), target);
+  return Object.assign(await exchange(apiPath(target, values), {}, HELD_MS), target);
 }
 
 /* What `key` has left, without taking from it. Only some callers may ask: others get 403. */

@@ -1,7 +1,7 @@
 /* A request as a curl command, safe to paste into a shell. Pure but for copying. */
 
 /* Quotes a word for POSIX shells where it needs quoting. */
-export function shellWord(text) {
+function shellWord(text) {
   return /^[A-Za-z0-9_.,/:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 

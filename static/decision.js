@@ -71,6 +71,7 @@ export function decisionOf(answer) {
     body: answer.body,
     url: answer.url,
     took: answer.took,
+    sent: answer.sent,
     cost: finite(json.cost),
     delayed: finite(json.delayed) ?? 0,
     shadow: json.shadow_denied === true,

@@ -4,7 +4,7 @@ import { make, setAttr, setText, showLine } from './dom.js';
 import { number } from './format.js';
 
 /* The words for what is allowed, or '' if the text is a valid value. Pure. */
-export function fault(param, text) {
+function fault(param, text) {
   const value = valueOf(text);
   const decimals = (text.trim().split('.')[1] ?? '').length;
   const fits = value !== null && value >= param.minimum && value <= param.maximum && decimals <= (param.whole ? 0 : 6);

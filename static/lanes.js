@@ -11,7 +11,7 @@ const LANES = 8;
 const LANE_PX = 30;
 
 /* Jain's index: 1 when all shares are equal, 1 / n when one has everything. Pure. */
-export function fairness(shares) {
+function fairness(shares) {
   const sum = shares.reduce((all, share) => all + share, 0);
   const squares = shares.reduce((all, share) => all + share * share, 0);
   return squares === 0 ? 1 : (sum * sum) / (shares.length * squares);

@@ -4,6 +4,8 @@ import { part, setAttr, setText, showLine } from './dom.js';
 import { milliseconds, number, plural } from './format.js';
 import { drawn } from './frame.js';
 
+const WHY_TWICE = 'Each window counts from zero: what came at the end of one is forgotten at the start of the next. ';
+
 export function mountLastRun(el, store, announce) {
   const mark = drawn(() => draw(el, store.run), 100);
   let told = null;
@@ -26,7 +28,7 @@ function draw(el, run) {
 }
 
 /* Burst: 412 of 1,000. / Sent 1,000 in 0.11 s. Allowed 10, denied 990, errors 0. */
-export function textOf(run) {
+function textOf(run) {
   if (run.running) return `${run.label}: ${number(run.done)} of ${number(run.count)}.`;
   if (run.refused) return run.refused;
   const counts = `Allowed ${number(run.allowed)}, denied ${number(run.denied)}${run.delayed ? `, delayed ${number(run.delayed)}` : ''}, errors ${number(run.error)}.`;
@@ -48,7 +50,7 @@ function verdictOf(run) {
 
 function whyOf(run) {
   const edge = run.total && run.scenario === 'window_edge'
-    ? `${number(run.total.most_in_window)} allowed within ${number(run.total.window)} s; limit ${number(run.limit)}. ` : '';
+    ? `${number(run.total.most_in_window)} allowed within ${number(run.total.window)} s; limit ${number(run.limit)}. ${run.total.most_in_window > run.limit ? WHY_TWICE : ''}` : '';
   return `${edge}${run.unforetold && !run.prediction ? `No prediction: ${run.unforetold}` : run.why ?? ''}`.trim();
 }
 

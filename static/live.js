@@ -4,7 +4,6 @@
 import { readLines } from './api.js';
 
 const RETRY_MS = 2000;
-const OWN_MS = 250;    // an answer of our own is here by then
 const STREAMS = 2;     // of one browser: it opens six connections to a server, and needs some for the rest
 const OUTCOMES = ['allowed', 'denied', 'delayed', 'error'];
 
@@ -20,7 +19,10 @@ export function mountLive(store, { ask, reload }) {
     let event = '';
     return readLines('/lab/events', {
       signal: stopper.signal,
-      opened: () => store.setLive('on'),
+      opened() {
+        own.opened();
+        store.setLive('on');
+      },
       line(text) {
         if (text.startsWith('event: ')) event = text.slice(7);
         else if (text.startsWith('data: ')) heard(event, JSON.parse(text.slice(6)));
@@ -29,7 +31,7 @@ export function mountLive(store, { ask, reload }) {
   }
 
   function heard(event, data) {
-    if (event === 'stats') setTimeout(() => own.others(data), OWN_MS);
+    if (event === 'stats') own.heard(data);
     else if (event === 'config') follow(data.version);
     else if (event === 'health') health(store, data);
   }
@@ -74,54 +76,102 @@ function health(store, { redis, waiting, latency, on_redis_error: mode }) {
   store.setLink({ server: 'up', redis: redis === 'down' ? away : 'up', waiting: redis === 'slow' ? waiting : 0, latency });
 }
 
-/* Counts of all traffic hold what this page sent too: that is told apart by what the page has counted itself. */
+/* Counts of all traffic hold what this page sent too. What it has the answer of is taken off them; while it waits for answers,
+   as many are held back. By number and not by time: an answer may take half a minute. */
 function createOwn(store) {
+  const accounts = new Map(); // of kind and policy
   const zero = () => Object.fromEntries(OUTCOMES.map((name) => [name, 0]));
-  const owed = { policies: zero(), runs: zero() };
-  let samples = [];
-  const owe = (kind, list) => list.forEach((one) => { owed[kind][one.outcome] += 1; });
+  let since = Infinity;
+  let answers = []; // own, to be told from samples
+
+  function account(kind, policy) {
+    const name = `${kind} ${policy}`;
+    if (!accounts.has(name)) accounts.set(name, { policy, flying: 0, owed: zero(), held: zero(), samples: [] });
+    return accounts.get(name);
+  }
+
+  /* One answer of our own: counted already, or about to be. */
+  function settle(to, outcome, counted) {
+    if (to.held[outcome] > 0) to.held[outcome] -= 1;
+    else if (counted) to.owed[outcome] += 1;
+  }
+
+  const same = (sample, one) => sample.outcome === one.outcome && sample.key === one.reading?.key;
+
+  store.on('sent', (policy) => { account('policies', policy).flying += 1; });
   store.on('answer', (decision) => {
-    if (decision.status !== 0) owe('policies', [decision]);
-    samples.push(decision);
-    samples = samples.slice(-200);
+    const to = account('policies', decision.policy);
+    to.flying -= 1;
+    if ([200, 429, 503].includes(decision.status)) settle(to, decision.outcome, decision.sent > since);
+    else if (decision.status === 0) settle(to, 'delayed', false); // given up, and held still
+    const i = to.samples.findIndex((sample) => same(sample, decision));
+    if (i >= 0) to.samples.splice(i, 1);
+    else answers = [...answers, decision].slice(-200);
+    release(to);
   });
-  store.on('batch', (list) => owe('runs', list));
-  store.on('target', (_, other) => { if (other) for (const kind of Object.keys(owed)) owed[kind] = zero(); });
+  store.on('batch', (list) => list.forEach((one) => settle(account('runs', one.policy), one.outcome, store.live === 'on')));
+  store.on('run', (run) => {
+    if (run.quiet || run.browser) return;
+    const to = account('runs', run.policy);
+    to.flying = run.running ? run.count - run.done : 0;
+    release(to);
+  });
 
   /* Is this sample an answer that this page has itself? */
   function mine(sample) {
-    const i = samples.findIndex((one) => one.outcome === sample.outcome && one.reading?.key === sample.key && Math.abs(one.at - sample.time) < 1500);
-    if (i >= 0) samples.splice(i, 1);
+    const i = answers.findIndex((one) => same(sample, one) && Math.abs(one.at - one.delayed * 1000 - sample.time) < 1500);
+    if (i >= 0) answers.splice(i, 1);
     return i >= 0;
   }
 
-  function others(stats) {
-    const { policy } = store.target;
-    const left = zero();
-    for (const kind of ['policies', 'runs']) {
-      const counts = stats[kind]?.[policy] ?? {};
-      for (const name of OUTCOMES) {
-        const count = (counts[name] ?? 0) + (name === 'allowed' ? counts.shadow_denied ?? 0 : 0);
-        const own = Math.min(count, owed[kind][name]);
-        owed[kind][name] -= own;
-        left[name] += count - own;
-      }
+  /* What cannot be ours is others'. */
+  function release(from) {
+    const list = [];
+    for (const name of OUTCOMES) {
+      let free = Math.max(0, from.held[name] - from.flying);
+      from.held[name] -= free;
+      from.samples = from.samples.filter((sample) => {
+        const taken = free > 0 && sample.outcome === name;
+        if (taken) list.push(decisionOf(sample));
+        free -= taken;
+        return !taken;
+      });
+      if (free && from.policy === store.target.policy) store.addCounts(name, free, Date.now());
     }
-    const list = (stats.sample ?? []).filter((sample) => sample.policy === policy && !mine(sample)).map(decisionOf).filter((one) => {
-      const room = left[one.outcome] > 0;
-      if (room) left[one.outcome] -= 1;
-      return room;
-    });
-    if (list.length) store.addDecisions(list);
-    for (const name of OUTCOMES) if (left[name]) store.addCounts(name, left[name], Date.now() - OWN_MS);
+    if (from.flying === 0) from.samples = [];
+    if (list.length && from.policy === store.target.policy) store.addDecisions(list.sort((a, b) => a.at - b.at));
   }
 
-  return { others };
+  return {
+    opened() {
+      since = performance.now();
+      for (const one of accounts.values()) Object.assign(one, { owed: zero(), held: zero(), samples: [] });
+    },
+
+    heard(stats) {
+      for (const sample of stats.sample) {
+        if (sample.outcome === 'shadow_denied') sample.outcome = 'allowed';
+        if (!mine(sample)) account('policies', sample.policy).samples.push(sample);
+      }
+      for (const kind of ['policies', 'runs']) {
+        for (const [policy, counts] of Object.entries(stats[kind])) {
+          const to = account(kind, policy);
+          counts.allowed += counts.shadow_denied;
+          for (const name of OUTCOMES) {
+            const own = Math.min(counts[name], to.owed[name]);
+            to.owed[name] -= own;
+            to.held[name] += counts[name] - own;
+          }
+          release(to);
+        }
+      }
+    },
+  };
 }
 
 function decisionOf({ time, policy, key, outcome, remaining, wait }) {
   return {
-    outcome: outcome === 'shadow_denied' ? 'allowed' : outcome, at: time, client: key.replace(/^user:/, ''), policy, via: 'other',
+    outcome, at: time, client: key.replace(/^user:/, ''), policy, via: 'other',
     remaining, wait: outcome === 'denied' ? wait : null, delayed: outcome === 'delayed' ? wait : 0, took: null,
   };
 }

@@ -29,7 +29,8 @@ export function mountLog(el, store, open) {
   let heldAt = null; // the total when it was paused
   body.append(...rows);
 
-  const held = () => pause.getAttribute('aria-pressed') === 'true' || scroll.matches(':hover, :focus-within');
+  const selected = () => !getSelection().isCollapsed && getSelection().containsNode(body, true);
+  const held = () => pause.getAttribute('aria-pressed') === 'true' || scroll.matches(':hover, :focus-within') || selected();
   const markTally = drawn(() => drawTally(el, store.counts), 50);
   const mark = drawn(draw, 200);
 
@@ -59,6 +60,7 @@ export function mountLog(el, store, open) {
     if (shown[at(event.target)]) open(shown[at(event.target)], false);
   });
   for (const kind of ['focusin', 'focusout', 'pointerenter', 'pointerleave']) scroll.addEventListener(kind, () => setTimeout(hold));
+  document.addEventListener('selectionchange', hold);
   pause.addEventListener('click', () => {
     setAttr(pause, 'aria-pressed', String(pause.getAttribute('aria-pressed') !== 'true'));
     hold();
@@ -80,9 +82,8 @@ export function mountLog(el, store, open) {
 }
 
 function drawTally(el, counts) {
-  setText(part(el, 'allowed'), number(counts.allowed + counts.delayed));
-  setText(part(el, 'denied'), number(counts.denied));
-  setText(part(el, 'error'), number(counts.error));
+  for (const name of Object.keys(counts)) setText(part(el, name), number(counts[name]));
+  part(el, 'delayed').parentNode.hidden = counts.delayed === 0;
 }
 
 function makeRow() {

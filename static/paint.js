@@ -21,24 +21,25 @@ export function colours(root = document.getElementById('timeline')) {
   return { allowed: of('allowed'), denied: of('denied'), text: color, muted: getComputedStyle(root.querySelector('.help')).color, line: borderTopColor };
 }
 
-const hatches = new Map();
+const fills = new Map();
 
-/* Stripes at 45 degrees, as a fill. */
-export function hatch(ctx, colour) {
-  if (!hatches.has(colour)) {
+/* Stripes at 45 degrees, or dots, as a fill. */
+export function hatch(ctx, colour, dots = false) {
+  const name = colour + dots;
+  if (!fills.has(name)) {
     const tile = document.createElement('canvas');
-    tile.width = 6;
-    tile.height = 6;
+    tile.width = tile.height = dots ? 4 : 6;
     const pen = tile.getContext('2d');
-    pen.strokeStyle = colour;
+    pen.strokeStyle = pen.fillStyle = colour;
     pen.lineWidth = 2.6;
-    pen.beginPath();
-    for (const x of [-6, 0, 6]) {
+    if (dots) pen.arc(2, 2, 1.3, 0, 7);
+    else for (const x of [-6, 0, 6]) {
       pen.moveTo(x - 1, 7);
       pen.lineTo(x + 7, -1);
     }
-    pen.stroke();
-    hatches.set(colour, ctx.createPattern(tile, 'repeat'));
+    if (dots) pen.fill();
+    else pen.stroke();
+    fills.set(name, ctx.createPattern(tile, 'repeat'));
   }
-  return hatches.get(colour);
+  return fills.get(name);
 }

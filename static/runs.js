@@ -18,7 +18,7 @@ export function createRunner(store) {
     if (!idle(store)) return null;
     stopper = new AbortController();
     const run = {
-      ...plan, scenario: plan.body.scenario, done: 0, allowed: 0, denied: 0, delayed: 0, error: 0, seconds: 0,
+      ...plan, policy: store.target.policy, scenario: plan.body.scenario, done: 0, allowed: 0, denied: 0, delayed: 0, error: 0, seconds: 0,
       running: true, stopped: false, refused: '', prediction: null, unforetold: '', limit: null, total: null, frames: null,
     };
     store.setRun(run);
@@ -34,7 +34,7 @@ export function createRunner(store) {
 
   async function fire(run, signal) {
     const began = performance.now();
-    const body = { policy: store.target.policy, user: store.target.client, ...run.body };
+    const body = { policy: run.policy, user: store.target.client, ...run.body };
     const answer = await readLines('/lab/runs', {
       method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal,
       line: createReader(store, run, body),

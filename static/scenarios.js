@@ -66,11 +66,16 @@ export function mountScenarios(el, store, runner) {
   });
 }
 
-/* What is sent, and what is expected where a formula tells. */
-function numbersOf({ scenario, count, rate }, values) {
+/* What is sent, and what is expected by the formulas. */
+function numbersOf({ scenario, count, rate, clients }, values) {
   const sent = plural(count, 'request');
-  if (scenario === 'window_edge' || scenario === 'many_clients') return `${sent}; predicted when it starts.`;
-  const [low, high] = foretell(values, count, rate);
+  if (scenario === 'window_edge') {
+    const { burst } = shapeOf(values);
+    return `${sent}: ${values.algorithm === 'fixed_window' ? `${number(2 * burst - 1)} allowed within a window's length; limit ${number(burst)}` : `about ${number(burst)} allowed within a window's length`}.`;
+  }
+  const each = clients && count / (clients - 1 + HEAVY);
+  const one = (n) => foretell(values, n, (n * rate) / count);
+  const [low, high] = clients ? one(each).map((few, i) => few * (clients - 1) + one(each * HEAVY)[i]) : foretell(values, count, rate);
   const range = low === high ? number(low) : `${number(low)} to ${number(high)}`;
   return `${sent}${rate ? ` at ${number(Number(rate.toFixed(3)))}/s` : ' within 0.1 s'}: ${range} allowed.`;
 }

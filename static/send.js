@@ -87,7 +87,7 @@ export function mountSend(el, store, runner) {
     help();
   });
   help();
-  return { one, burst, steady, help };
+  return { one, burst, steady };
 }
 
 function drawRun(el, run) {

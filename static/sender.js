@@ -6,6 +6,7 @@ import { decisionOf } from './decision.js';
 export const BROWSER_MAX = 20;
 
 export async function sendSingle(store) {
+  store.sent(store.target.policy);
   const decision = decisionOf(await sendOne(store.target, store.settings.values));
   store.addAnswer(decision);
   return decision;

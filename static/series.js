@@ -2,7 +2,7 @@
 
 export const BIN_MS = 100;
 export const BINS = 600;
-export const OUTCOME_NAMES = ['allowed', 'denied', 'delayed', 'error'];
+const OUTCOME_NAMES = ['allowed', 'denied', 'delayed', 'error'];
 const CLIENTS_MAX = 100;
 
 /* Counts by outcome in a ring of bins; a bin of an earlier minute counts as empty. */

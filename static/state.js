@@ -22,11 +22,10 @@ export function createStore() {
     live: 'off',   // whether /lab/events is heard: off, on or lost
     series: createSeries(),
 
-    /* Topics: decisions, batch (of a run), answer, reading, run, settings, link, target, live. Returns the way to stop listening. */
+    /* Topics: decisions, batch (of a run), sent, answer, reading, run, settings, link, target, live. */
     on(topic, listener) {
       if (!listeners.has(topic)) listeners.set(topic, new Set());
       listeners.get(topic).add(listener);
-      return () => listeners.get(topic).delete(listener);
     },
 
     get total() { return total; },
@@ -61,6 +60,9 @@ export function createStore() {
       store.series.add(at, '', outcome, count);
       emit('decisions', []);
     },
+
+    /* A request of this browser is on its way. */
+    sent: (policy) => emit('sent', policy),
 
     /* An answer to this browser. */
     addAnswer(decision) {

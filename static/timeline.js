@@ -102,7 +102,8 @@ function leftIn(series, from, to) {
 function binText(series, bin) {
   const [allowed, denied, delayed, error] = sums(series, bin, bin);
   const left = leftIn(series, bin - BINS + 1, bin);
-  return `${clock(bin * BIN_MS).slice(0, -2)}: ${allowed} allowed, ${denied} denied, ${delayed} delayed, ${error} errors, ${left} left.`;
+  const marks = series.marks.filter(({ at }) => binOf(at) === bin).map(({ text }) => ` Settings changed: ${text}.`).join('');
+  return `${clock(bin * BIN_MS).slice(0, -2)}: ${allowed} allowed, ${denied} denied, ${delayed} delayed, ${error} errors, ${left} left.${marks}`;
 }
 
 function drawTable(body, series, now) {
@@ -207,7 +208,7 @@ function paintBars(view) {
   }
   ctx.fillStyle = colour.allowed;
   ctx.fill(solid);
-  ctx.fillStyle = hatch(ctx, colour.allowed);
+  ctx.fillStyle = hatch(ctx, colour.allowed, true);
   ctx.fill(dotted);
   ctx.globalAlpha = 0.35;
   ctx.fillStyle = colour.denied;

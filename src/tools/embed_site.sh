@@ -1,7 +1,7 @@
 #!/bin/sh
-# Writes C source that holds the given files of the page: their path, content type and bytes. Comments, indentation and
-# spaces that say nothing stay behind: the page is a quarter smaller without. So a text in CSS may not hold a colon, comma
-# or semicolon with a space; for JavaScript see squeeze_js.awk.
+# Writes C source that holds the given files of the page: their path, content type and bytes. Comments, indentation, spaces
+# and quotes that say nothing stay behind: the page is a quarter smaller without. So a text in CSS may not hold a colon, comma
+# or semicolon with a space, nor one in HTML name="word"; for JavaScript see squeeze_js.awk.
 set -eu
 
 type_of() {
@@ -19,6 +19,9 @@ type_of() {
     esac
 }
 
+# Between these a line break says nothing.
+blocks='section|div|ul|li|dl|form|table|t[rhd]|tbody|thead|h[1-3]|p|header|main|head|body|meta|link|script|fieldset|footer|dialog'
+
 here=$(dirname "$0")
 
 text_of() {
@@ -28,12 +31,16 @@ text_of() {
         awk '{ sub(/^[ \t]+/, "") }
              /^\/\*/ { inside = 1 }
              !inside && length {
-                 sub(/ \/\* [^*]*\*\/$/, ""); gsub(/: /, ":"); gsub(/, /, ","); gsub(/ \{/, "{"); gsub(/\{ /, "{"); gsub(/; \}/, "}"); gsub(/; /, ";")
-                 printf "%s", $0
+                 sub(/ \/\* [^*]*\*\/$/, ""); gsub(/: /, ":"); gsub(/, /, ","); gsub(/ \{/, "{"); gsub(/\{ /, "{"); gsub(/; /, ";")
+                 gsub(/ > /, ">"); gsub(/;\}/, "}")
+                 if (/^\}/) sub(/;$/, "", held)
+                 printf "%s", held
+                 held = $0
              }
-             /\*\/$/ { inside = 0 }' "$1"
+             /\*\/$/ { inside = 0 }
+             END { printf "%s", held }' "$1"
         ;;
-    *.html) sed 's/^ *//' "$1" ;;
+    *.html) sed -E 's/^ *//; s/="([A-Za-z0-9_./#-]+)"/=\1/g' "$1" | sed -zE 's/>\n+<(\/?('"$blocks"'))/><\1/g' ;;
     *) cat "$1" ;;
     esac
 }

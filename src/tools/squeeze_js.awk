@@ -1,8 +1,8 @@
-# Takes out of the page's JavaScript what only people read: comments, indentation, spaces around punctuation. What stands in
-# quotes, templates and regular expressions stays.
+# Takes out of the page's JavaScript what only people read: comments, indentation, spaces around punctuation, semicolons
+# before a closing brace. What stands in quotes, templates and regular expressions stays.
 #
 # It knows no grammar, so the page keeps to what it can read: a block comment begins a line and ends one, a text in `...`
-# stays on its line, and a regular expression follows punctuation or `return`.
+# stays on its line, a regular expression follows punctuation or `return`, and no loop has an empty body.
 
 function last() { return substr(out, length(out)) }
 
@@ -41,6 +41,7 @@ function code(i, nested,    c, depth, ahead) {
             if (ahead != "" && (last() ~ /[-+]/ && ahead ~ /[-+]/ || (last() !~ mark && ahead !~ mark))) out = out " "
             continue
         }
+        if (c == "}" && last() == ";") out = substr(out, 1, length(out) - 1)
         out = out c
         i++
     }
@@ -54,7 +55,12 @@ BEGIN { mark = "[]=+*<>!&|?:,;(){}[-]" }
     if (!inside && length) {
         out = ""
         code(1, 0)
-        if (out != "") printf out ~ /[[,;{(?:=&|]$/ ? "%s" : "%s\n", out
+        if (out != "") {
+            if (out ~ /^}/) sub(/;$/, "", held)
+            printf "%s", held
+            held = out (out ~ /[[,;{(?:=&|]$/ ? "" : "\n")
+        }
     }
     if (/\*\/$/) inside = 0
 }
+END { printf "%s", held }

@@ -168,6 +168,27 @@ scenario('one status, one alert, at most one message in two seconds', async (wor
   }
 });
 
+scenario('at 400 % zoom nothing scrolls sideways, and what has the focus is in sight', async (world) => {
+  const { server } = await world.pair({ args: CALM });
+  const page = await openPage(world, server, { viewport: { width: 320, height: 256 }, deviceScaleFactor: 4 });
+  await page.keyboard.press('s');
+  await answered(page, 1);
+  await assertNoSidewaysScroll(page, '400 %');
+  for (let i = 0; i < 45; i++) {
+    await page.keyboard.press('Tab');
+    const hidden = await page.evaluate(() => {
+      const el = document.activeElement;
+      const { top, bottom, left, right } = el.getBoundingClientRect();
+      const [x, y] = [Math.max(1, Math.min(innerWidth - 1, (left + right) / 2)), (Math.max(0, top) + Math.min(innerHeight, bottom)) / 2];
+      const seen = document.elementFromPoint(x, y);
+      const its = seen && (el.contains(seen) || seen.contains(el) || seen.closest('label')?.control === el);
+      return el === document.body || its ? '' : `${el.outerHTML.slice(0, 120)} at ${top} to ${bottom}, under ${seen?.outerHTML.slice(0, 80)}`;
+    });
+    assert.equal(hidden, '');
+    await assertNoSidewaysScroll(page, 'with the focus further down');
+  }
+});
+
 const WIDTHS = [[320, 640], [768, 1024], [1280, 800], [1920, 1080]];
 
 scenario('no sideways scroll at any width, in light and dark', async (world) => {

@@ -12,6 +12,7 @@ import { repository } from '../harness/server.mjs';
 
 const FLAGS = [
   '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+  '--host-resolver-rules=MAP elsewhere.example 127.0.0.1',
 ];
 const WAIT_MS = 5000;
 
@@ -33,6 +34,7 @@ class Watch {
   constructor(origin, { statuses = [], lost = false } = {}) {
     this.origin = origin;
     this.expected = [429, ...statuses].map((status) => new RegExp(`status of ${status}\\b`));
+    if (!origin.includes('127.0.0.1')) this.expected.push(/Cross-Origin-Opener-Policy header has been ignored/); // not a trustworthy name
     if (lost) this.expected.push(/net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED)/);
   }
 
@@ -54,8 +56,8 @@ class Watch {
 
 // Opens the page of `server` (unless `go` is false) at `path`, by default for policy `default`, whose settings are options of
 // the server. `options`: of Playwright's context, and Watch's.
-export async function openPage(world, server, { statuses, lost, go = true, path = '/?policy=default', ...options } = {}) {
-  const origin = `http://127.0.0.1:${server.port}`;
+export async function openPage(world, server, { statuses, lost, go = true, path = '/?policy=default', host = '127.0.0.1', ...options } = {}) {
+  const origin = `http://${host}:${server.port}`;
   const context = await (await browser()).newContext({ viewport: { width: 1280, height: 800 }, ...options });
   world.owns(() => context.close());
   context.setDefaultTimeout(WAIT_MS);
@@ -142,11 +144,14 @@ export async function runOver(page, ms = 20000) {
   return lines.join(' ');
 }
 
-// Waits until `total` requests have been answered and drawn.
+// Waits until `total` requests have been answered and drawn: tallies and, unless it is paused or filtered, log.
 export async function answered(page, total) {
   await page.waitForFunction((wanted) => {
-    const count = (name) => Number(document.querySelector(`#log [data-part="${name}"]`).textContent.replaceAll(',', ''));
-    return count('allowed') + count('denied') + count('error') >= wanted;
+    const number = (el) => Number(el.textContent.replaceAll(',', ''));
+    const count = (name) => number(document.querySelector(`#log [data-part="${name}"]`));
+    const sum = ['allowed', 'denied', 'delayed', 'error'].reduce((all, name) => all + count(name), 0);
+    const still = document.getElementById('filter').value !== 'all' || !document.querySelector('#log [data-part="paused"]').hidden;
+    return sum >= wanted && (still || number(document.querySelector('#log tbody td')) >= wanted);
   }, total);
 }
 

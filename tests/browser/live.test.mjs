@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 
 import { scenario } from '../harness/scenario.mjs';
 import { now, sleep } from '../harness/time.mjs';
-import { answered, assertAccessible, openPage, openTab, part, reads, rows, says, settled, tally, textOf } from './browser.mjs';
+import { answered, assertAccessible, openPage, openTab, part, reads, rows, runOver, says, settled, tally, textOf } from './browser.mjs';
 
 const TOKEN = 'a-token-for-tests-0123456789';
 
@@ -19,11 +19,85 @@ scenario('requests of others come into tally, log and lanes; our own are counted
   for (let i = 0; i < 12; i++) await server.request('/api/token-bucket?user=zoe');
   await server.request('/api/fixed-window?user=zoe');
   await answered(page, 13);
-  await sleep(1000);
-  assert.deepEqual(await tally(page), { allowed: 11, denied: 2, error: 0 });
+  await caughtUp(page, server);
+  assert.deepEqual(await tally(page), { allowed: 12, denied: 2, error: 0 });
   const log = await rows(page);
   assert.equal(log.filter(([, , client]) => client === 'zoe').length, 12);
-  assert.deepEqual(await page.locator('#lanes li:visible b').allTextContents(), ['zoe', 'alice']);
+  assert.deepEqual((await page.locator('#lanes li:visible b').allTextContents()).slice(0, 1), ['zoe']);
+});
+
+// Everything that was decided until now has been heard: somebody else's request, sent now, is in the log.
+async function caughtUp(page, server) {
+  await server.request('/api/token-bucket?user=last');
+  await page.waitForFunction(() => [...document.querySelectorAll('#log .c-client')].some((cell) => cell.textContent === 'last'));
+}
+
+scenario('an answer that is held for seconds is counted once, and others are counted meanwhile', async (world) => {
+  const { server } = await world.pair();
+  await patch(server, 'token-bucket', { capacity: 2, refill_rate: 1, on_limit: 'delay', max_delay: 10 });
+  const page = await openPage(world, server, { path: '/' });
+  await reads(page, 'chips', 'live', /^Live$/);
+  for (let i = 0; i < 4; i++) await page.keyboard.press('s');
+  await server.request('/api/token-bucket?user=zoe');
+  await answered(page, 5);
+  await caughtUp(page, server);
+  assert.deepEqual(await tally(page), { allowed: 4, denied: 0, error: 0 });
+  assert.equal(await textOf(page, 'log', 'delayed'), '2');
+  const log = await rows(page);
+  assert.deepEqual(log.map(([, , client]) => client).sort(), ['alice', 'alice', 'alice', 'alice', 'last', 'zoe']);
+  assert.equal(log.filter(([, , , outcome]) => /^◷ delayed [12]\.\d\d s$|^◷ delayed 0\.\d\d s$/.test(outcome)).length, 2);
+});
+
+scenario('without the stream the page asks every two seconds, says so, and what it sent meanwhile hides nobody later', async (world) => {
+  const { server } = await world.pair();
+  const page = await openPage(world, server, { go: false, statuses: [502] });
+  await page.route('**/lab/events', (route) => route.fulfill({ status: 502, body: '' }));
+  await page.goto(`http://127.0.0.1:${server.port}/`);
+  await reads(page, 'chips', 'live', /^Live updates lost; checking every 2 s\.$/);
+  for (let i = 1; i <= 3; i++) {
+    await page.keyboard.press('s');
+    await answered(page, i);
+  }
+  await patch(server, 'token-bucket', { capacity: 20 });
+  await reads(page, 'chips', 'version', /^Settings v2$/);
+  await page.unroute('**/lab/events');
+  await reads(page, 'chips', 'live', /^Live$/);
+  for (let i = 0; i < 3; i++) await server.request('/api/token-bucket?user=zoe');
+  await caughtUp(page, server);
+  assert.deepEqual(await tally(page), { allowed: 7, denied: 0, error: 0 });
+});
+
+scenario('a tab that was hidden during a run says that its counts are complete', async (world) => {
+  const { server } = await world.pair();
+  const page = await openPage(world, server, { path: '/' });
+  const hide = (hidden) => page.evaluate((state) => {
+    Object.defineProperty(document, 'hidden', { configurable: true, get: () => state });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, hidden);
+  await page.fill('#rate-value', '50');
+  await page.keyboard.press('Enter');
+  await reads(page, 'log', 'allowed', /^[1-9]/);
+  await hide(true);
+  await reads(page, 'chips', 'live', /^$/);
+  await hide(false);
+  await says(page, 'note', /^This tab was hidden, so drawing paused\. Counts are complete\.$/);
+  await reads(page, 'chips', 'live', /^Live$/);
+  await page.locator('#send h2').click();
+  await page.keyboard.press('Escape');
+  const text = await runOver(page);
+  const [, sent] = /^Stopped at (\d+) of 3,000/.exec(text) ?? assert.fail(text);
+  await answered(page, Number(sent));
+});
+
+scenario('under a foreign name the page is locked and says why; sending works', async (world) => {
+  const { server } = await world.pair();
+  const page = await openPage(world, server, { path: '/', host: 'elsewhere.example', statuses: [403] });
+  assert.equal(await textOf(page, 'chips', 'admin'), 'Admin locked');
+  assert.match(await textOf(page, 'limiter', 'access-reason'), /Host/);
+  await page.keyboard.press('s');
+  await answered(page, 1);
+  assert.match(await textOf(page, 'send', 'answer-word'), /allowed$/);
+  assert.ok(await page.getByRole('button', { name: 'Run Burst' }).isDisabled());
 });
 
 scenario('two tabs: a change shows in the other within a second, with its version; a stale one is not applied', async (world) => {

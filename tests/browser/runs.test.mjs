@@ -107,6 +107,26 @@ scenario('1,000 a second for 10 s on a quarter of the processor: kept up, and dr
   });
 }, { ms: 80000 });
 
+scenario('100,000 decisions: less than 50 MB of heap, and no more nodes', async (world) => {
+  const { server } = await world.pair();
+  const page = await openPage(world, server, { path: '/' });
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('Performance.enable');
+  const nodes = () => page.evaluate(() => document.querySelectorAll('*').length);
+  await page.fill('#burst-count', '10000');
+  for (let i = 1; i <= 10; i++) {
+    await page.locator('#burst-count').press('Enter');
+    await page.waitForFunction((total) => {
+      const count = (name) => Number(document.querySelector(`#log [data-part="${name}"]`).textContent.replaceAll(',', ''));
+      return count('allowed') + count('denied') >= total && document.querySelector('#send [data-part="stop"]').disabled;
+    }, i * 10000, { timeout: 20000 });
+  }
+  const { metrics } = await devtools.send('Performance.getMetrics');
+  const heap = metrics.find(({ name }) => name === 'JSHeapUsedSize').value;
+  assert.ok(heap < 50e6, `${heap} bytes of heap`);
+  assert.ok(await nodes() < 1500, `${await nodes()} nodes`);
+}, { ms: 120000 });
+
 // How many requests Redis counts for a client under each algorithm.
 const USED = {
   'token-bucket': async (redis, key) => 10 - Number(await redis.command('HGET', key, 'tokens')),

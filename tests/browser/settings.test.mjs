@@ -37,6 +37,23 @@ scenario('the form is made from /algorithms and the live policy', async (world) 
   assert.ok(await part(page, 'limiter', 'apply').isDisabled(), 'nothing to apply yet');
 });
 
+// Columns of the timeline that are of the text's colour from top to bottom: markers of changes.
+function markers(page) {
+  return page.locator('#timeline canvas').evaluate((canvas) => {
+    const { width, height } = canvas;
+    const { data } = canvas.getContext('2d').getImageData(0, 0, width, height);
+    const [r, g, b] = getComputedStyle(canvas).color.match(/\d+/g).map(Number);
+    const near = (at) => Math.abs(data[at] - r) + Math.abs(data[at + 1] - g) + Math.abs(data[at + 2] - b) < 60 && data[at + 3] > 200;
+    let count = 0;
+    for (let x = 0; x < width; x += 1) {
+      let dark = 0;
+      for (let y = 24; y < height - 24; y += 1) dark += near((y * width + x) * 4);
+      if (dark > (height - 48) * 0.95) count += 1;
+    }
+    return count;
+  });
+}
+
 scenario('a live change shows the new limit and keeps the tokens', async (world) => {
   const { redis, server } = await world.pair({ args: CALM });
   const page = await openPage(world, server);
@@ -54,6 +71,11 @@ scenario('a live change shows the new limit and keeps the tokens', async (world)
 
   await reads(page, 'limiter', 'outcome-text', /^✓ Applied: capacity 10 → 20\. Version \d+\.$/);
   await reads(page, 'bucket', 'of', /^of 20 tokens left$/);
+  assert.equal(await markers(page), 1, 'a line on the timeline');
+  await page.locator('#timeline canvas').focus();
+  await page.keyboard.press('End');
+  for (let i = 0; i < 100 && !/v\d/.test(await textOf(page, 'timeline', 'cursor')); i++) await page.keyboard.press('ArrowLeft');
+  assert.match(await textOf(page, 'timeline', 'cursor'), / Settings changed: v2\.$/);
   assert.equal(await textOf(page, 'bucket', 'tokens'), '2', 'kept, and asked of Redis without taking');
   assert.equal(await redis.command('HGET', redis.key(KEY), 'tokens'), '2');
   await page.locator('#send h2').click();
