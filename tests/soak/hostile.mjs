@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { ACTS, misbehave } from '../harness/hostile.mjs';
 import { burst } from '../harness/http.mjs';
 import { scenario } from '../harness/scenario.mjs';
+import { sanitizerFactor } from '../harness/server.mjs';
 import { now, sleep, until } from '../harness/time.mjs';
 import { POLICIES, assertFlat, watch } from './soak.mjs';
 
@@ -17,7 +18,7 @@ const AUTH = { Authorization: `Bearer ${TOKEN}` };
 const FEW = { algorithm: 'token_bucket', capacity: 3, refill_rate: 1, refill_interval: 86400 };
 const HOSTILE_LANES = 8;
 const SHOWN = 10;
-const WARM_KIB = 48 * 1024; // what settings, caches and a sanitizer take at first
+const WARM_KIB = 48 * 1024 * sanitizerFactor(); // what settings and caches take at first, and a sanitizer beside them
 const FLAT_AFTER = 30; // seconds: then that is over
 
 // What good clients ask. `i` never comes twice on a lane. Each throws when an answer is wrong, and returns how many there were.
