@@ -115,12 +115,26 @@ static void request(int client) {
                   asked, (int)cached.outcome, (int)right.outcome, (unsigned long long)chance_seed);
 }
 
+/* Smaller, larger, slower or faster; what the parameters may not be together stays as it was. */
+static void change_settings(void) {
+    struct limit_settings *limit = &world.limits[between(0, (int64_t)world.count - 1)], before = *limit;
+    size_t which = (size_t)between(0, (int64_t)limit->algorithm->param_count - 1), param;
+    if (which == 0)
+        limit->params[0] = between(1, 12) * MICRO;
+    else if (!limit->algorithm->params[which].whole)
+        limit->params[which] = exact_max(limit->algorithm->params[which].min, between(1000, 5 * MICRO));
+    if (limit_settings_check(limit, &param, NULL)) *limit = before;
+    if (world.max_delay_us > 0) world.max_delay_us = between(1, 3 * MICRO);
+    world.cost_max = INT64_MAX;
+    for (size_t i = 0; i < world.count; i++)
+        world.cost_max = exact_min(world.cost_max, limit_cost_max(&world.limits[i]));
+}
+
 /* What the world is told of: other settings, a client forgotten, Redis back. And polls that fail. */
 static void event(void) {
     switch (between(0, 3)) {
     case 0:
-        world.limits[0].params[0] = exact_max(MICRO, world.limits[0].params[0] / 2);
-        world.cost_max = exact_min(world.cost_max, limit_cost_max(&world.limits[0]));
+        change_settings();
         world.policy = (world.policy + 1) % sizeof world.policies;
         denial_cache_clear(world.cache);
         break;
