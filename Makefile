@@ -213,6 +213,19 @@ bench: ## compare with other limiters, on a quiet machine, in 8 minutes (BENCH_R
 	@$(MAKE) all
 	@RATELIMITD_BIN='$(abspath $(BIN))' node tests/bench/bench.mjs
 
+.PHONY: bench-scale
+bench-scale: ## what a decision costs as keys, connections, threads and policies grow; draws docs/images/scale.svg anew
+	@$(INSTALL_DEPS) build bench
+	@$(MAKE) all
+	@RATELIMITD_BIN='$(abspath $(BIN))' node tests/bench/growth.mjs
+
+.PHONY: instructions
+instructions: ## count a decision's instructions: the server's by workload, the scripts' in Redis
+	@$(INSTALL_DEPS) build bench
+	@$(MAKE) all
+	@RATELIMITD_BIN='$(abspath $(BIN))' node tests/bench/instructions.mjs
+	@node tests/bench/script_instructions.mjs
+
 .PHONY: lint
 lint: ## warnings of gcc and clang, format, static analysis, layers, lengths
 	@$(INSTALL_DEPS) build test lint

@@ -52,6 +52,7 @@ webdis               cmd:webdis
 nginx                cmd:nginx
 libnginx-mod-http-lua cmd:nginx,/usr/lib/nginx/modules/ngx_http_lua_module.so
 lua-nginx-redis      cmd:nginx,/usr/share/lua/5.1/nginx/redis.lua
+valgrind             cmd:valgrind
 '
 
 have() {
