@@ -62,6 +62,7 @@ export function mountGauge(el, store) {
   /* Nothing is known yet of another client or policy. */
   function clear() {
     const { algorithm } = store.settings.values ?? {};
+    setText(part(el, 'about'), store.settings.algorithm?.summary ?? '');
     if (algorithm) setText(part(el, 'title'), `State: ${titleOf(algorithm).toLowerCase()}`);
     if (store.reading) return redraw();
     tokensShown = null;

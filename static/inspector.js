@@ -17,7 +17,7 @@ const SHOWN = [
   ['RateLimit', () => 'r left, one more in t seconds'],
   ['Retry-After', () => 'seconds to wait before another try'],
   ['X-RateLimit-Shadow', () => 'would have been denied'],
-  ['Cache-Control', () => 'no cache may keep this answer'],
+  ['Cache-Control', () => 'not to be cached'],
   ['Content-Type', () => 'form of the body'],
 ];
 

@@ -4,7 +4,7 @@ import { part, setAttr, setText, showLine } from './dom.js';
 import { milliseconds, number, plural } from './format.js';
 import { drawn } from './frame.js';
 
-const WHY_TWICE = 'Each window counts from zero: what came at the end of one is forgotten at the start of the next. ';
+const WHY_TWICE = 'Each window counts from zero, whatever came just before it. ';
 
 export function mountLastRun(el, store, announce) {
   const mark = drawn(() => draw(el, store.run), 100);

@@ -98,7 +98,7 @@ function fillRow(row, decision) {
   row.hidden = !decision;
   if (!decision) return;
   const { glyph, word } = OUTCOMES[decision.outcome];
-  const held = decision.outcome === 'delayed' && decision.delayed ? ` ${seconds(decision.delayed)}` : '';
+  const held = decision.outcome === 'delayed' && decision.delayed ? ` ${decision.delayed.toFixed(1)} s` : '';
   const texts = [
     number(decision.number),
     clock(decision.at),

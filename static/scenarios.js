@@ -16,7 +16,7 @@ const whole = (value, max) => Math.max(1, Math.min(max, Math.round(value)));
 /* Each with its variants: the words of a button, and what that sends under limits of this shape: { count, rate, ... }. */
 const SCENARIOS = [
   ['Burst', 'Three times as many as fit, at once.', [['Run', ({ burst }) => ({ scenario: 'burst', count: whole(burst * 3, COUNT_MAX), rate: 0 })]]],
-  ['Steady rate', `Of what comes back in the long run, for ${STEADY_S} s.`, [0.8, 1, 1.5].map((share) => [`${share * 100} %`, ({ rate }) => {
+  ['Steady rate', `A share of what comes back, for ${STEADY_S} s.`, [0.8, 1, 1.5].map((share) => [`${share * 100} %`, ({ rate }) => {
     const perSecond = Math.min(1000, Math.max(0.02, Number((rate * share).toFixed(6))));
     return { scenario: 'steady', count: whole(perSecond * STEADY_S, COUNT_MAX), rate: perSecond };
   }])],
@@ -54,7 +54,7 @@ export function mountScenarios(el, store, runner) {
         button.disabled = !planned || !open;
         return planned ? `${word}${numbersOf(planned, store.settings.values)}` : '';
       });
-      setText(card.numbers, texts.join('\n'));
+      setText(card.numbers, store.locked ? '' : texts.join('\n'));
     }
   }
 
