@@ -19,6 +19,7 @@
 
 static const unsigned IDLE_SECONDS = 60;
 static const double STUCK_SECONDS = 0.25;
+static const double TURN_SECONDS = 0.01; /* then others have their turn: new connections, Redis */
 enum { RUNS_A_TURN = 16 };
 
 static void connection_opened(struct http *http, struct MHD_Connection *connection, void **context) {
@@ -184,6 +185,7 @@ bool http_run(struct http *http) {
     for (int runs = 0; http->dirty && runs < RUNS_A_TURN; runs++) {
         MHD_UNSIGNED_LONG_LONG timeout;
 
+        if (runs > 0 && ev_time() - ev_now(http->loop) > TURN_SECONDS) break;
         http->dirty = http->progress = false;
         MHD_run(http->daemon);
         /* Its sockets are edge-triggered: what it has not finished it will not be told of again. While
