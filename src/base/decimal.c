@@ -98,7 +98,8 @@ enum decimal_status decimal_parse(const char *text, size_t len, int64_t *micro) 
 }
 
 size_t decimal_whole(int64_t value, char out[DECIMAL_TEXT_MAX]) {
-    char *end = out + DECIMAL_TEXT_MAX, *at = end;
+    char text[DECIMAL_TEXT_MAX];
+    char *end = text + sizeof text, *at = end;
     uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
     *--at = '\0';
     do {
@@ -106,7 +107,7 @@ size_t decimal_whole(int64_t value, char out[DECIMAL_TEXT_MAX]) {
         rest /= 10;
     } while (rest > 0);
     if (value < 0) *--at = '-';
-    memmove(out, at, (size_t)(end - at));
+    memcpy(out, at, (size_t)(end - at));
     return (size_t)(end - at) - 1;
 }
 
