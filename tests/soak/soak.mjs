@@ -182,7 +182,10 @@ export function drift(seconds) {
       const slack = policy === 'fixed-window' ? 100 : 30;
       const shown = `${policy}: ${bins.map(({ count, lost }) => `${count} (${lost.toFixed(2)} s lost)`).join(', ')}`;
       t.diagnostic(shown);
-      for (const { count, lost } of bins) assert.ok(count <= 1000 + slack && count >= 1000 - slack - 100 * lost, shown);
+      for (const [i, { count, lost }] of bins.entries()) {
+        const saved = Math.min(100, 100 * (lost + (bins[i - 1]?.lost ?? 0))); // what nobody asked for, a bucket keeps
+        assert.ok(count <= 1000 + slack + saved && count >= 1000 - slack - 100 * lost, shown);
+      }
       assert.ok(bins[0].count - bins.at(-1).count <= slack + 100 * bins.at(-1).lost, `drifts: ${shown}`);
       assert.ok(bins.filter(({ lost }) => lost < 1).length > bins.length / 2, `this machine is too busy: ${shown}`);
     }
