@@ -24,7 +24,7 @@ static const double PAUSE_SECONDS = 0.1; /* when out of descriptors: some will b
 
 struct listener {
     int fd;
-    char url[128];
+    char place[128];
     struct ev_loop *loop;
     struct lingering *linger; /* refused connections */
     ev_io readable;
@@ -55,14 +55,13 @@ static void describe(struct listener *listener) {
     struct sockaddr_storage name;
     socklen_t len = sizeof name;
     char host[64], port[8];
-    const char *shown = host;
 
     getsockname(listener->fd, (struct sockaddr *)&name, &len);
     getnameinfo((struct sockaddr *)&name, len, host, sizeof host, port, sizeof port,
                 NI_NUMERICHOST | NI_NUMERICSERV);
-    if (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0) shown = "localhost";
-    snprintf(listener->url, sizeof listener->url, strchr(shown, ':') ? "%s://[%s]:%s" : "%s://%s:%s",
-             listener->tls ? "https" : "http", shown, port);
+    bool everywhere = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
+    snprintf(listener->place, sizeof listener->place, strchr(host, ':') ? "%s://[%s]:%s%s" : "%s://%s:%s%s",
+             listener->tls ? "https" : "http", host, port, everywhere ? ", all addresses" : "");
 }
 
 struct listener *listener_open(const char *host, int port, bool tls, struct err *err) {
@@ -92,8 +91,8 @@ struct listener *listener_open(const char *host, int port, bool tls, struct err 
     return listener;
 }
 
-const char *listener_url(const struct listener *listener) {
-    return listener->url;
+const char *listener_place(const struct listener *listener) {
+    return listener->place;
 }
 
 /* The worker with the fewest connections, and how many there are in all. */

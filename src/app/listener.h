@@ -13,9 +13,9 @@ struct listener;
  * free one. NULL with words that name address and reason ("already in use"). */
 struct listener *listener_open(const char *host, int port, bool tls, struct err *err);
 
-/* "http://127.0.0.1:8080", https with TLS, with the real port; where it listens on all addresses, one that a
- * browser can open. */
-const char *listener_url(const struct listener *listener);
+/* "http://127.0.0.1:8080", https with TLS, with the real port; "http://0.0.0.0:8080, all addresses" where it
+ * listens on all. */
+const char *listener_place(const struct listener *listener);
 
 /* Starts to accept on `loop`. A connection that `admission` does not let in is answered 503 and closed. */
 void listener_start(struct listener *listener, struct ev_loop *loop, struct worker *const *workers,

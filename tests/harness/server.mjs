@@ -12,7 +12,7 @@ const repository = fileURLToPath(new URL('../../', import.meta.url));
 export const program = process.env.RATELIMITD_BIN ?? `${repository}build/release/ratelimitd`;
 export { repository };
 
-const START_LINE = /^ratelimitd (\S+) listening on http:\/\/(\S+):(\d+) \(Redis (.+), (\d+) threads?\)$/m;
+const START_LINE = /^ratelimitd (\S+) listening on http:\/\/(\S+):(\d+)(?:, all addresses)? \(Redis (.+), (\d+) threads?\)$/m;
 const SANITIZER = /ERROR: AddressSanitizer|runtime error|WARNING: ThreadSanitizer|LeakSanitizer|ERROR: MemorySanitizer/;
 
 // By what a sanitizer's build needs more time to compute and more memory than the one that people run. Bounds on
