@@ -9,6 +9,7 @@
 
 #include "app/options_parse.h"
 #include "app/secret.h"
+#include "base/count.h"
 #include "base/json_out.h"
 #include "base/xmalloc.h"
 
@@ -104,6 +105,39 @@ static void take_environment(struct options_parse *parse) {
     }
 }
 
+/* RATELIMITD_BIN tells scripts where the program is, those of its tests among them. */
+static bool is_known_variable(const struct option_table *table, const char *name, size_t len) {
+    static const char *const others[] = {"RATELIMITD_ADMIN_TOKEN", "RATELIMITD_CHECK_TOKEN",
+                                         "RATELIMITD_BIN"};
+    char variable[OPTION_VARIABLE_MAX];
+    for (size_t i = 0; i < table->count; i++) {
+        option_variable(&table->rows[i], variable);
+        if (strlen(variable) == len && memcmp(variable, name, len) == 0) return true;
+    }
+    for (size_t i = 0; i < COUNT(others); i++) {
+        if (strlen(others[i]) == len && memcmp(others[i], name, len) == 0) return true;
+    }
+    return false;
+}
+
+/* A misspelt name would be ignored in silence, and whoever set it thinks it counts. */
+static void note_unknown_variables(struct options_parse *parse) {
+    static const char prefix[] = "RATELIMITD_";
+    struct options *options = parse->options;
+    struct buf names = BUF_INIT(sizeof options->unknown_variables - 1);
+    char quoted[OPTION_QUOTE_MAX];
+    for (char *const *entry = parse->env; *entry; entry++) {
+        size_t len = strcspn(*entry, "=");
+        if (strncmp(*entry, prefix, sizeof prefix - 1) != 0 || is_known_variable(&parse->table, *entry, len))
+            continue;
+        char *name = xstrndup(*entry, len);
+        buf_addf(&names, "%s%s", names.len > 0 ? ", " : "", option_quote(name, quoted));
+        free(name);
+    }
+    snprintf(options->unknown_variables, sizeof options->unknown_variables, "%s", buf_str(&names));
+    buf_free(&names);
+}
+
 static int fail_option(struct options_parse *parse, const char *name, const char *words) {
     char label[OPTION_LABEL_MAX];
     return err_set(parse->err, "%s %s", options_label(parse, name, label), words);
@@ -191,6 +225,7 @@ static int check_tls(struct options_parse *parse) {
 /* From what was given to the options. */
 static enum options_result settle(struct options_parse *parse) {
     take_environment(parse);
+    note_unknown_variables(parse);
     bool bad = options_redis_settle(parse) || options_check_sources(parse) || read_values(parse) ||
                options_redis_complete(parse) || complete_tokens(parse) || check_gateway(parse) ||
                check_tls(parse) || check_limit(parse);

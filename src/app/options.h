@@ -5,7 +5,8 @@
  * themselves. Below all of these come REDIS_PASSWORD and REDIS_URL, which other programs share: empty means
  * unset, and the URL counts only if no option or RATELIMITD_ variable says where Redis is, so that its
  * password goes to no other server. An empty RATELIMITD_ variable is a value like any other (and refused
- * where an empty one makes no sense, as for secrets). */
+ * where an empty one makes no sense, as for secrets). RATELIMITD_BIN is for scripts that look for the
+ * program; any other name with RATELIMITD_ is kept, to be told as a likely mistake. */
 #ifndef RL_APP_OPTIONS_H
 #define RL_APP_OPTIONS_H
 
@@ -41,6 +42,7 @@ struct options { /* all text is owned by this struct */
     char *seed_path;        /* --seed-config; NULL: none */
     char *document;         /* the text of the one or the other, valid */
     char start_source[256]; /* what gave the settings of the start, in words: "--capacity, --refill-rate" */
+    char unknown_variables[256]; /* RATELIMITD_ names in the environment that mean nothing: "A, B" */
     struct limit_settings limit; /* of policy `default`, if no document says it */
     enum on_redis_error on_redis_error;
     char *admin_token; /* from the file or RATELIMITD_ADMIN_TOKEN; NULL: none */

@@ -86,7 +86,9 @@ static const char *const notes[] = {
     "A value in brackets is the default. --name VALUE and --name=VALUE are the same.",
     "Every option also reads an environment variable: RATELIMITD_ and its name in capitals, dashes as "
     "underscores "
-    "(RATELIMITD_REDIS_HOST); a flag is on with 1, true, yes or on. The command line wins.",
+    "(RATELIMITD_REDIS_HOST); a flag is on with 1, true, yes or on. The command line wins. "
+    "Other variables that begin with RATELIMITD_ are named in a warning at the start (RATELIMITD_BIN is "
+    "not).",
     "RATELIMITD_ADMIN_TOKEN and RATELIMITD_CHECK_TOKEN hold the token itself in place of a file. "
     "REDIS_PASSWORD holds the password of "
     "Redis. REDIS_URL, "

@@ -263,7 +263,7 @@ static void print_token(const char *token) {
 static void print_address(const struct server *server) {
     const struct options *options = server->options;
 
-    printf("ratelimitd %s listening on %s (Redis ", RATELIMITD_VERSION, listener_url(server->listener));
+    printf("ratelimitd %s listening on %s (Redis ", RATELIMITD_VERSION, listener_place(server->listener));
     if (server->private_redis)
         printf("private, %s", server->redis.socket_path);
     else if (server->redis.socket_path)
@@ -348,6 +348,8 @@ int server_run(const struct options *options) {
     int status = 1;
 
     log_setup(options->log_level, options->log_json);
+    if (*options->unknown_variables)
+        log_warn("ignored in the environment, since no option is called so: %s", options->unknown_variables);
     site_init();
     watch_signals(&server);
     if (start(&server, &err) == 0) {

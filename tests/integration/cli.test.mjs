@@ -124,6 +124,25 @@ scenario('the start-up line names what a person needs', async (world) => {
   assert.equal((await ipv6.request('/api', { host: '::1' })).json.key, 'ip:::1');
 });
 
+scenario('the start-up line says so where it listens on all addresses', async (world) => {
+  const redis = await world.redis();
+  for (const [host, shown] of [['0.0.0.0', '0.0.0.0'], ['::', '[::]']]) {
+    const server = await world.server({ redis, args: ['--host', host] });
+    assert.ok(server.startLine.startsWith(`ratelimitd 1.0.0 listening on http://${shown}:${server.port}, all addresses (Redis `), server.startLine);
+  }
+});
+
+scenario('a variable that no option has is named once at the start, whatever it says, and those that are known are not', async (world) => {
+  const redis = await world.redis();
+  const known = { RATELIMITD_BIN: '/bin/x', RATELIMITD_VERSION: '1', RATELIMITD_LOG_LEVEL: 'info', RATELIMITD_CHECK_TOKEN: 'sesame-sesame-1' };
+  const server = await world.server({ redis, env: { ...known, RATELIMITD_CAPACTIY: 'hunter2', RATELIMITD_: '1', RATELIMITDX: '1' } });
+  const lines = server.log.split('\n').filter((line) => line.includes('RATELIMITD'));
+  assert.equal(lines.length, 1, server.log);
+  assert.match(lines[0], / WARN .*: (RATELIMITD_CAPACTIY, RATELIMITD_|RATELIMITD_, RATELIMITD_CAPACTIY)$/);
+  const quiet = await world.server({ redis, env: known });
+  assert.doesNotMatch(quiet.log, /RATELIMITD|WARN/);
+});
+
 const descendantsOf = (pid) => childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)]);
 
 async function startWithRedis(world) {
