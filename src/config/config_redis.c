@@ -328,7 +328,11 @@ struct config_redis *config_redis_new(const struct config_redis_settings *settin
     ev_timer_start(redis->loop, &redis->poll);
     ev_prepare_start(redis->loop, &redis->flush);
     redis->link = redis_link_new(redis->loop, &redis->settings, scripts, 1, on_changed, redis);
-    redis->subscriber = redis_subscriber_new(redis->loop, &redis->settings, redis->hash, on_heard, redis);
+    redis->subscriber =
+        redis_subscriber_new(redis->loop, &redis->settings, redis->hash,
+                             settings->follows ? "changes of the settings and clients forgotten elsewhere"
+                                               : "clients forgotten elsewhere",
+                             on_heard, redis);
     return redis;
 }
 

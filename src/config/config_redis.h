@@ -45,6 +45,7 @@ struct config_redis_settings {
     struct ev_loop *loop;
     const struct redis_settings *redis; /* outlives it */
     const char *key_prefix;
+    bool follows; /* the document there; else only clients that others forgot, and signs of life */
 };
 
 struct config_redis_events {

@@ -222,8 +222,10 @@ void config_store_replace_first(struct config_store *store, struct config *first
 
 struct config_store *config_store_new(const struct config_store_settings *settings) {
     static const struct config_redis_events events = {.look = look, .away = away, .counted = counted};
-    const struct config_redis_settings place = {
-        .loop = settings->loop, .redis = settings->redis, .key_prefix = settings->key_prefix};
+    const struct config_redis_settings place = {.loop = settings->loop,
+                                                .redis = settings->redis,
+                                                .key_prefix = settings->key_prefix,
+                                                .follows = settings->file == NULL};
     struct config_store *store = xcalloc(1, sizeof *store);
     pthread_mutex_init(&store->lock, NULL);
     STAILQ_INIT(&store->queue);

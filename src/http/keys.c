@@ -38,10 +38,10 @@ static const struct keys *keep(struct request *request, const struct policy *pol
     return keys;
 }
 
-/* Redis gave no answer. */
-static void refuse_away(struct request *request, const char *why) {
+/* Redis gave no answer, and what follows from that. */
+static void refuse_away(struct request *request, const char *why, const char *so) {
     request_reply_header(request, "Retry-After", "1");
-    respond_problem(request, 503, NULL, "%s, and the keys are there.", why);
+    respond_problem(request, 503, NULL, "%s, so %s.", why, so);
 }
 
 static void begin_body(struct json_out *json, struct buf *body, const struct keys *keys) {
@@ -66,7 +66,7 @@ static void on_looked(void *arg, const struct key_look *look) {
     struct json_out json;
 
     if (look->why) {
-        refuse_away(request, look->why);
+        refuse_away(request, look->why, "the keys cannot be read");
         return;
     }
     begin_body(&json, &body, keys);
@@ -112,7 +112,7 @@ static void on_forgotten(void *arg, int64_t removed, const char *why) {
 
     if (!why) forget_everywhere(request->services);
     if (why) {
-        refuse_away(request, why);
+        refuse_away(request, why, "the client may not be forgotten");
     } else if (removed == 0) {
         respond_problem(request, 404, "key", "Redis holds nothing of this key under policy %s.",
                         keys->policy->name);
@@ -152,7 +152,7 @@ static void on_scanned(void *arg, const struct key_page *page, const char *why) 
     struct json_out json;
 
     if (why) {
-        refuse_away(request, why);
+        refuse_away(request, why, "the keys cannot be listed");
         return;
     }
     begin_body(&json, &body, request->state);

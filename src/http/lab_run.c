@@ -309,6 +309,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int revents) {
 /* Why there is no prediction; NULL if there is one. */
 static const char *unforetold(const struct run *run) {
     if (!run->look->answered) return "Redis does not answer, so its state is not known.";
+    if (*run->look->why) return run->look->why;
     if (!run->look->whole) return "What the clients of this run have used already is too much to read.";
     return NULL;
 }

@@ -1,12 +1,12 @@
 /* Looking at the clients of a run. Changes nothing in Redis. */
 #include "http/lab_run_look.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/xmalloc.h"
 #include "http/services.h"
-#include "limit/key_admin.h"
 #include "limit/key_read.h"
 
 /* One look at all keys, until its last answer. */
@@ -53,6 +53,7 @@ static void on_key(void *arg, const struct key_look *key) {
     struct run_look *look = call.looking->look;
 
     free(arg);
+    if (key->why) snprintf(look->why, sizeof look->why, "%s", key->why);
     for (size_t i = 0; i < call.looking->policy->limit_count; i++)
         if (key->why ||
             !key_read(&key->states[i], call.looking->policy->limits[i].algorithm, &call.states[i]))

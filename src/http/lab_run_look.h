@@ -6,12 +6,14 @@
 #include "http/lab_run.h"
 #include "limit/algorithm.h"
 #include "limit/decision.h"
+#include "limit/key_admin.h"
 
 struct run_look {
     struct decision first; /* that the first client would get */
     bool answered;         /* by Redis: its clock was first.now_us just before answered_us (monotonic) */
     int64_t answered_us;
-    bool whole; /* the states below are all there is */
+    bool whole;            /* the states below are all there is */
+    char why[KEY_WHY_MAX]; /* Redis would not show: its words; else empty */
     size_t count;
     struct algorithm_state *states; /* [key][LIMITS_MAX] */
 };

@@ -10,7 +10,7 @@
 #include "base/xmalloc.h"
 #include "limit/redis_key.h"
 
-enum { ARGS_MAX = 6, NAME_MAX_BYTES = 1024, TEXT_MAX = 256 * 1024, WHY_MAX = 256 };
+enum { ARGS_MAX = 6, NAME_MAX_BYTES = 1024, TEXT_MAX = 256 * 1024 };
 
 struct key_admin {
     struct redis_link *link;
@@ -29,12 +29,12 @@ void key_admin_free(struct key_admin *admin) {
 }
 
 /* Words for a command that Redis did not carry out; NULL if it did. */
-static const char *words_of(enum redis_status status, const char *error, char out[WHY_MAX]) {
+static const char *words_of(enum redis_status status, const char *error, char out[KEY_WHY_MAX]) {
     if (status == REDIS_OK) return NULL;
     if (status == REDIS_ERROR) {
-        snprintf(out, WHY_MAX, "Redis answered: %s", error ? error : "an error");
+        snprintf(out, KEY_WHY_MAX, "Redis answered: %s", error ? error : "an error");
     } else {
-        snprintf(out, WHY_MAX,
+        snprintf(out, KEY_WHY_MAX,
                  status == REDIS_NOT_READY ? "Redis cannot be reached" : "Redis did not answer in time");
     }
     return out;
@@ -55,7 +55,7 @@ struct looking {
     void *arg;
     size_t missing; /* replies, and 1 while commands are still being sent */
     bool failed;
-    char why[WHY_MAX];
+    char why[KEY_WHY_MAX];
     size_t count;
     struct key_state states[LIMITS_MAX];
 };
@@ -190,7 +190,7 @@ struct forgetting {
 static void on_forgotten(void *arg, enum redis_status status, const struct redis_value *value,
                          const char *error) {
     struct forgetting forgetting = *(struct forgetting *)arg;
-    char words[WHY_MAX];
+    char words[KEY_WHY_MAX];
     int64_t removed = 0;
     free(arg);
     const char *why = words_of(status, error, words);
@@ -257,7 +257,7 @@ bool key_page_read(const struct key_page *page, size_t index, struct key_found *
 static void on_scanned(void *arg, enum redis_status status, const struct redis_value *value,
                        const char *error) {
     struct scanning scanning = *(struct scanning *)arg;
-    char words[WHY_MAX];
+    char words[KEY_WHY_MAX];
     free(arg);
     const char *why = words_of(status, error, words);
     scanning.page.reply = value;

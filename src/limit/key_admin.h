@@ -20,7 +20,7 @@ struct key_admin;
 struct key_admin *key_admin_new(struct redis_link *link, const char *key_prefix);
 void key_admin_free(struct key_admin *admin);
 
-enum { KEY_PAIRS_MAX = 80, KEY_ENTRIES_MAX = 5, KEY_TYPE_MAX = 16 };
+enum { KEY_PAIRS_MAX = 80, KEY_ENTRIES_MAX = 5, KEY_TYPE_MAX = 16, KEY_WHY_MAX = 256 };
 
 /* Two texts out of a reply: field and value of a hash, member and score of a sorted set. */
 struct key_pair {
@@ -43,8 +43,8 @@ struct key_state {
     struct buf text;
 };
 
-/* `why`: NULL, or words that say why Redis gave no answer; the rest is void then. All of it is valid during
- * the callback. `policy` must live until then; keys are copied. */
+/* `why`: NULL, or words (less than KEY_WHY_MAX bytes) that say why Redis gave no answer; the rest is void
+ * then. All of it is valid during the callback. `policy` must live until then; keys are copied. */
 struct key_look {
     const char *why;
     size_t count;

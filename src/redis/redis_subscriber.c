@@ -16,6 +16,7 @@ enum { COMMAND_MAX = 1024 };
 struct redis_subscriber {
     struct redis_conn *conn;
     char *channel;
+    const char *news;
     redis_heard *heard;
     void *arg;
     bool complained; /* Redis refused; told once until it takes it */
@@ -41,18 +42,20 @@ static void on_reply(void *arg, const struct redis_value *value) {
     struct redis_subscriber *subscriber = arg;
     const char *error = redis_value_error(value);
     if (error && !subscriber->complained)
-        log_warn("Redis refuses SUBSCRIBE %s: %s; changes are noticed by polling alone", subscriber->channel,
-                 error);
+        log_warn("Redis refuses SUBSCRIBE %s: %s; %s are noticed by polling alone", subscriber->channel,
+                 error, subscriber->news);
     subscriber->complained = error != NULL;
     if (!error) subscriber->heard(subscriber->arg);
 }
 
 struct redis_subscriber *redis_subscriber_new(struct ev_loop *loop, const struct redis_settings *settings,
-                                              const char *channel, redis_heard *heard, void *arg) {
+                                              const char *channel, const char *news, redis_heard *heard,
+                                              void *arg) {
     static const struct redis_conn_events events = {
         .ready = on_ready, .lost = on_away, .failed = on_away, .reply = on_reply};
     struct redis_subscriber *subscriber = xcalloc(1, sizeof *subscriber);
     subscriber->channel = xstrdup(channel);
+    subscriber->news = news;
     subscriber->heard = heard;
     subscriber->arg = arg;
     subscriber->conn = redis_conn_new(loop, settings, NULL, 0, &events, subscriber);

@@ -12,9 +12,11 @@ struct redis_subscriber;
 /* Somebody published; or the subscription begins, so that something may have been missed before. */
 typedef void redis_heard(void *arg);
 
-/* Never fails: an absent Redis is a state. `channel` is copied, `settings` outlive it. */
+/* Never fails: an absent Redis is a state. `channel` is copied, `settings` outlive it. `news`: what is told
+ * on the channel, in words for the log, a static text. */
 struct redis_subscriber *redis_subscriber_new(struct ev_loop *loop, const struct redis_settings *settings,
-                                              const char *channel, redis_heard *heard, void *arg);
+                                              const char *channel, const char *news, redis_heard *heard,
+                                              void *arg);
 void redis_subscriber_free(struct redis_subscriber *subscriber); /* NULL is fine. Not from within `heard` */
 
 #endif

@@ -2,13 +2,14 @@
 // crashes, what cannot be decided gets the outage answer, and the log says once what is missing.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 import { burst } from '../harness/http.mjs';
 import { OUTAGE } from '../harness/outage.mjs';
 import { scenario } from '../harness/scenario.mjs';
 import { repository } from '../harness/server.mjs';
-import { sleep } from '../harness/time.mjs';
+import { sleep, until } from '../harness/time.mjs';
 
 const page = readFileSync(`${repository}docs/redis.md`, 'utf8');
 const documented = page.match(/^ACL SETUSER limiter on >PASSWORD (.*)$/m)[1].split(' ');
@@ -28,13 +29,13 @@ const SETTINGS = {
 };
 
 // A user with rules of its own and a prefix of its own, on a Redis that all share.
-async function serverOf(world, redis, name, rules) {
+async function serverOf(world, redis, name, rules, args = ['--on-redis-error', 'closed']) {
   const prefix = `${name}:`;
   const own = rules.map((rule) => rule.replace('~rl:', `~${prefix}`).replace('&rl:', `&${prefix}`));
   await redis.command('ACL', 'SETUSER', name, 'on', '>pw', ...own);
   return world.server({
     redis, threads: 1, env: { REDIS_PASSWORD: 'pw' },
-    args: ['--redis-user', name, '--redis-db', '1', '--key-prefix', prefix, '--on-redis-error', 'closed', '--denial-cache', 'off'],
+    args: ['--redis-user', name, '--redis-db', '1', '--key-prefix', prefix, '--denial-cache', 'off', ...args],
   });
 }
 
@@ -105,4 +106,30 @@ scenario('a key outside the pattern of the user: the outage answer and the word 
   const server = await serverOf(world, redis, 'elsewhere', documented.map((rule) => rule.replace('~rl:*', '~other:*')));
   OUTAGE.closed(await server.hit('k'));
   assert.match(server.log, /NOPERM .*ACL does not let this user/);
+});
+
+scenario('who may not see types gets Redis\'s words: from /admin/keys, /lab/state and in place of a prediction', async (world) => {
+  const redis = await world.redis();
+  const server = await serverOf(world, redis, 'blind', [...documented, ...forKeys.filter((rule) => rule !== '+type')]);
+  const keys = await server.request('/admin/keys?policy=default&key=k');
+  assert.equal(keys.status, 503);
+  assert.match(keys.json.detail, /^Redis answered: NOPERM .*'type'.*, so the keys cannot be read\.$/);
+  assert.match((await server.request('/lab/state?policy=default&user=u')).json.redis_error, /NOPERM .*'type'/);
+  const run = await server.request('/lab/runs', { method: 'POST', body: { policy: 'default', user: 'u', count: 2 } });
+  const first = JSON.parse(run.text.split('\n')[0]);
+  assert.equal(first.prediction, null);
+  assert.match(first.no_prediction, /^Redis answered: NOPERM .*'type'/);
+});
+
+scenario('who may not subscribe is told what is polled for: with --config no settings', async (world) => {
+  const redis = await world.redis();
+  const rules = documented.filter((rule) => rule !== '+subscribe');
+  const file = join(world.directory(), 'policies.json');
+  writeFileSync(file, '{"policies":{"default":{}}}');
+  const live = await serverOf(world, redis, 'live', rules);
+  const fixed = await serverOf(world, redis, 'fixed', rules, ['--config', file]);
+  const words = (what) => new RegExp(`Redis refuses SUBSCRIBE \\S+: NOPERM .*; ${what} are noticed by polling alone$`, 'm');
+  await until('both to say so', () => [live, fixed].every((server) => /SUBSCRIBE/.test(server.log)), 3000);
+  assert.match(live.log, words('changes of the settings and clients forgotten elsewhere'));
+  assert.match(fixed.log, words('clients forgotten elsewhere'));
 });
