@@ -1,4 +1,4 @@
-# Lengths: no function of src above 60 lines, no file above 450. Relies on clang-format: a function's
+# Lengths: no function above 60 lines, no file above 450. Relies on clang-format: a function's
 # last line is the first "}" at the left edge after a line at the left edge that ends its head with "{".
 
 function complain(line, text) {

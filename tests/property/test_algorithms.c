@@ -10,6 +10,7 @@
 #include "base/decimal.h"
 #include "limit/exact.h"
 #include "limit/local_decision.h"
+#include "unit/admissions.h"
 #include "unit/history.h"
 #include "unit/spy_script.h"
 
@@ -149,13 +150,6 @@ static void check_promises(const struct decision *decision, int64_t cost) {
 }
 
 /* --- one step of a history --- */
-
-struct admission {
-    int64_t time_us, units;
-};
-
-static struct admission admissions[STEPS];
-static size_t admission_count;
 
 /* The second key of a limit goes when Redis would let it go at the earliest. It must make no difference. */
 static void expire(void) {
@@ -323,43 +317,8 @@ static struct decision step(const struct decision *last) {
     int64_t cost = random_cost();
     struct decision decision = decide_once(mode, cost);
     if (decision.outcome == DECISION_ALLOWED && mode != modes[0] && mode != modes[1])
-        admissions[admission_count++] = (struct admission){client.now_us, cost};
+        admissions_add(client.now_us, cost);
     return decision;
-}
-
-/* --- what a limit means, from what was admitted --- */
-
-/* The most that may pass within `time`, its ends included: millionths. */
-static int64_t most_within(const struct limit_settings *limit, int64_t time) {
-    const char *name = limit->algorithm->name;
-    const int64_t *params = limit->params;
-    int64_t size = params[0];
-    if (strcmp(name, "token_bucket") == 0) {
-        int64_t refills = time / params[2] + (time % params[2] != 0);
-        return refills > EXACT / params[1] ? INT64_MAX : size + refills * params[1];
-    }
-    if (strcmp(name, "leaky_bucket") == 0) {
-        if (time / MICRO >= EXACT / params[1]) return INT64_MAX;
-        __int128 leaked = (__int128)time * params[1];
-        return size + (int64_t)(leaked / MICRO) + (leaked % MICRO != 0);
-    }
-    if (time >= params[1]) return INT64_MAX;
-    if (strcmp(name, "sliding_window_log") == 0) return size;
-    if (strcmp(name, "fixed_window") == 0) return 2 * size - MICRO;
-    return strcmp(name, "sliding_window_counter") == 0 ? 2 * size : INT64_MAX;
-}
-
-static void check_meaning(const struct limit_settings *limit) {
-    for (size_t first = 0; first < admission_count; first++) {
-        int64_t units = 0;
-        for (size_t last = first; last < admission_count; last++) {
-            int64_t time = admissions[last].time_us - admissions[first].time_us;
-            int64_t most = most_within(limit, time) / MICRO;
-            units += admissions[last].units;
-            SAY(units <= most, "%lld units within %lld us, %lld allowed", (long long)units, (long long)time,
-                (long long)most);
-        }
-    }
 }
 
 /* --- histories --- */
@@ -372,7 +331,7 @@ static void begin_history(size_t count, const struct algorithm *const *chosen) {
     client.twin = one_in(2);
     client.now_us = one_in(4) ? between(0, 1000000000000) : 1700000000000000 + between(0, 100000000000000);
     client.max_delay_us = client.calm || one_in(2) ? 0 : spread(1, 30 * MICRO);
-    admission_count = 0;
+    admissions_begin();
     number++;
     for (size_t i = 0; i < count; i++) {
         random_limit(&client.limits[i], chosen[i]);
@@ -393,7 +352,7 @@ static void run_history(size_t count, const struct algorithm *const *chosen) {
         history_command("UNLINK", client.kept[i], client.expiring[i], NULL, NULL, NULL);
     compare_all();
     for (size_t i = 0; i < count; i++) {
-        if (client.calm) check_meaning(&client.limits[i]);
+        if (client.calm) admissions_check(&client.limits[i]);
         algorithm_state_free(&client.states[i]);
     }
 }
