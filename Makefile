@@ -226,10 +226,13 @@ instructions: ## count a decision's instructions: the server's by workload, the 
 	@RATELIMITD_BIN='$(abspath $(BIN))' node tests/bench/instructions.mjs
 	@node tests/bench/script_instructions.mjs
 
+# By another name: a recipe that has make's own variable in it is carried out even by `make -n`.
+make_program := $(MAKE)
+
 .PHONY: lint
 lint: ## warnings of gcc and clang, format, static analysis, layers, lengths
 	@$(INSTALL_DEPS) build test lint
-	@MAKE='$(MAKE)' LINT_FLAGS='$(subst ','\'',-std=c11 $(DEFINES))' bash tests/lint/run.sh
+	@LINT_MAKE='$(make_program)' LINT_FLAGS='$(subst ','\'',-std=c11 $(DEFINES))' bash tests/lint/run.sh
 
 .PHONY: format
 format: ## put the C files into the form that lint wants
@@ -249,16 +252,20 @@ run: ## install what is missing, build, start in the foreground (ARGS='--port 90
 	@$(MAKE) all
 	@exec sh src/tools/run.sh $(BIN) $(ARGS)
 
+documents := $(DESTDIR)$(PREFIX)/share/doc/ratelimitd
+
 .PHONY: install
 install: all ## install below PREFIX (/usr/local), with DESTDIR before it
-	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share/doc/ratelimitd'
+	install -d '$(DESTDIR)$(PREFIX)/bin' '$(documents)/docs/images'
 	install -m 755 $(BIN) '$(DESTDIR)$(PREFIX)/bin/ratelimitd'
-	install -m 644 LICENSE $(wildcard README.md) '$(DESTDIR)$(PREFIX)/share/doc/ratelimitd/'
+	install -m 644 LICENSE README.md CHANGELOG.md '$(documents)/'
+	install -m 644 $(wildcard docs/*.md) '$(documents)/docs/'
+	install -m 644 $(wildcard docs/images/*) '$(documents)/docs/images/'
 
 .PHONY: uninstall
 uninstall: ## remove what install put there
 	rm -f '$(DESTDIR)$(PREFIX)/bin/ratelimitd'
-	rm -rf '$(DESTDIR)$(PREFIX)/share/doc/ratelimitd'
+	rm -rf '$(documents)'
 
 .PHONY: clean
 clean: ## remove build/

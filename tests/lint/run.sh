@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every check of style and of faults that a reader of the source can see. Called by `make lint`, which sets MAKE and
-# LINT_FLAGS (a compiler's flags for language, definitions and includes). It changes no source file.
+# Every check of style and of faults that a reader of the source can see. Called by `make lint`, which sets
+# LINT_MAKE and LINT_FLAGS (a compiler's flags for language, definitions and includes). It changes no source file.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 
@@ -23,8 +23,8 @@ mapfile -t js_files < <(files static tests -- '*.js' '*.mjs')
 mapfile -t sh_files < <(files src tests .ci -- '*.sh' run)
 read -r -a flags <<<"${LINT_FLAGS//\'/}"
 
-build_with() { # a folder of its own, so that nobody's build is disturbed
-    "$MAKE" VARIANT="lint-$1" CC="$1" WERROR=1 all tests >"$scratch/progress"
+build_with() { # a folder of its own, so that nobody's build is disturbed; a make of its own, with its own jobs
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "$LINT_MAKE" VARIANT="lint-$1" CC="$1" WERROR=1 all tests >"$scratch/progress"
 }
 
 check_format() { clang-format --dry-run --Werror "${c_files[@]}" "${test_c_files[@]}"; }
@@ -51,7 +51,7 @@ check_lua() { luac5.1 -p "${lua_files[@]}"; }
 
 check_layers() { awk -f tests/lint/layers.awk "${c_files[@]}"; }
 
-check_lengths() { awk -f tests/lint/lengths.awk "${c_files[@]}"; }
+check_lengths() { awk -f tests/lint/lengths.awk "${c_files[@]}" "${test_c_files[@]}"; }
 
 check_js() { # as modules, whatever the extension says to this version of node
     local bad=0

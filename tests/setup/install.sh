@@ -114,6 +114,26 @@ have_locale() {
     locale -a 2>/dev/null | grep -q -i '^de_DE\.utf-\{0,1\}8$'
 }
 
+# What is missing, a line for each way to get it. Ends the script.
+name_missing() {
+    status=0
+    if [ -n "$missing" ]; then
+        status=1
+        echo "missing (by the names of Debian's packages): $missing" >&2
+    fi
+    if [ -n "$tests" ] && ! have_locale; then
+        status=1
+        echo "missing: the locale de_DE.UTF-8; as root: localedef -i de_DE -f UTF-8 de_DE.UTF-8" >&2
+    fi
+    for folder in $npm_folders; do
+        npm_up_to_date "$folder" && continue
+        status=1
+        echo "missing: the npm packages of $folder/package.json, or the copy of the lock file that tells which are there:" \
+            "(cd $folder && npm ci --ignore-scripts && cp package-lock.json node_modules/.installed-lock)" >&2
+    done
+    exit $status
+}
+
 check_only=''
 if [ "${1:-}" = --check ]; then
     check_only=1
@@ -138,15 +158,7 @@ done
 
 missing=$(missing_of "$wanted")
 if [ -n "$check_only" ] || ! command -v apt-get >/dev/null; then
-    [ -z "$tests" ] || have_locale || missing="${missing}the-locale-de_DE.UTF-8 "
-    for folder in $npm_folders; do
-        npm_up_to_date "$folder" || missing="${missing}npm-packages-of-$folder/package.json "
-    done
-    [ -z "$missing" ] || {
-        echo "missing (by the names of Debian's packages): $missing" >&2
-        exit 1
-    }
-    exit 0
+    name_missing
 fi
 
 # shellcheck disable=SC2086  # a list of words
