@@ -66,6 +66,10 @@ const check = (place, value, what) => {
   assert.ok(valid(value), `${what}: ${JSON.stringify(value)}\n${ajv.errorsText(valid.errors)}`);
 };
 
+// Headers that a client acts upon: which of them an answer has must stand in the document.
+const TOLD = ['etag', 'location', 'retry-after', 'www-authenticate', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'x-ratelimit-shadow',
+  'ratelimit', 'ratelimit-policy'];
+
 function conforms(path, method, response) {
   const what = `${method} ${path}: ${response.status}`;
   const operation = document.paths[path][method.toLowerCase()];
@@ -78,6 +82,9 @@ function conforms(path, method, response) {
     const { schema } = resolve(header);
     if (value !== undefined) assert.ok(ajv.validate(schema, schema.type === 'integer' ? Number(value) : value), `${what}: ${name}: ${value}`);
   }
+  for (const name of TOLD) {
+    if (response.headers[name] !== undefined) assert.ok(Object.keys(headers).some((told) => told.toLowerCase() === name), `${what}: ${name} is not told of`);
+  }
   const type = response.headers['content-type']?.split(';')[0];
   if (Object.keys(content).length === 0) return assert.equal(response.text, '', what);
   assert.ok(content[type], `${what}: ${type}`);
@@ -86,7 +93,7 @@ function conforms(path, method, response) {
 }
 
 scenario('the server answers as it says', async (world) => {
-  const { server } = await world.pair({ args: ['--capacity', '2', '--refill-interval', '60'] });
+  const { redis, server } = await world.pair({ args: ['--capacity', '2', '--refill-interval', '60'] });
   const ask = async (path, method, target, options = {}, status = undefined) => {
     const response = await server.request(target, { method, ...options });
     if (status) assert.equal(response.status, status, `${method} ${target}: ${response.text}`);
@@ -129,6 +136,12 @@ scenario('the server answers as it says', async (world) => {
   await ask('/admin/keys', 'GET', '/admin/keys?policy=default&key=k', {}, 200);
   await ask('/admin/keys', 'GET', '/admin/keys?policy=default&key=unknown', {}, 200);
   await ask('/admin/keys', 'GET', '/admin/keys?policy=default', {}, 200);
+  await server.hit('u', { policy: 'sliding-window-log', key: 'user:u' });
+  const log = await ask('/admin/keys', 'GET', '/admin/keys?policy=sliding-window-log&key=user:u', {}, 200);
+  assert.equal(log.json.limits[0].fields.oldest.length, 1, log.text);
+  await ask('/lab/state', 'GET', '/lab/state?policy=sliding-window-log&user=u', {}, 200);
+  await redis.command('SET', redis.key('odd'), 'x');
+  assert.equal((await ask('/admin/keys', 'GET', '/admin/keys?policy=default&key=odd', {}, 200)).json.limits[0].type, 'string');
   await ask('/admin/keys', 'DELETE', '/admin/keys?policy=default&key=k', {}, 200);
   await ask('/admin/keys', 'DELETE', '/admin/keys?policy=default&key=k', {}, 404);
   await ask('/lab/runs', 'POST', '/lab/runs', { body: { policy: 'default', user: 'u', count: 2, rate: 100 } });
@@ -139,7 +152,13 @@ scenario('the server answers as it says', async (world) => {
   await ask('/healthz', 'GET', '/healthz', {}, 200);
   await ask('/readyz', 'GET', '/readyz', {}, 200);
   await ask('/metrics', 'GET', '/metrics', {}, 200);
+  await ask('/openapi.json', 'GET', '/openapi.json', {}, 200);
   await ask('/', 'GET', '/', {}, 200);
+  await redis.kill();
+  await ask('/admin/keys', 'GET', '/admin/keys?policy=default&key=k', {}, 503);
+  await ask('/admin/keys', 'DELETE', '/admin/keys?policy=default&key=k', {}, 503);
+  await ask('/admin/config', 'PATCH', '/admin/config', { body: { policies: { default: { capacity: 5 } } } }, 503);
+  await ask('/readyz', 'GET', '/readyz', {}, 200);
 });
 
 scenario('it is served to everybody, as it lies here, for this version', async (world) => {
