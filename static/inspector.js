@@ -101,7 +101,8 @@ function drawAnswer(el, decision) {
   const wire = decision.via === 'browser';
   const status = decision.status ? `${decision.status} ${decision.statusText}`.trim() : 'no answer';
   setText(line, `${glyph} ${wire ? status : word}`);
-  showLine(part(el, 'none'), wire ? '' : `Decision ${decision.number} for ${decision.client || 'a client'}: ${VIA[decision.via]}.`);
+  const after = decision.wait ? ` Over HTTP it is a 429 with Retry-After: ${Math.max(1, Math.ceil(decision.wait))}.` : '';
+  showLine(part(el, 'none'), wire ? '' : `Decision ${decision.number} for ${decision.client || 'a client'}: ${VIA[decision.via]}.${after}`);
   part(el, 'list').replaceChildren(...(wire ? SHOWN.flatMap(([name, note]) => fromHeaders(name, decision.headers, note)) : []));
   setText(part(el, 'body'), pretty(decision.body ?? '') || '(none)');
 }

@@ -71,14 +71,15 @@ function createReader(store, run, body) {
   };
 }
 
-function take(store, run, { t, c, o, s }, policy, began, nameOf) {
+function take(store, run, { t, c, o, s, w }, policy, began, nameOf) {
   const list = [];
   for (let i = 0; i < o.length; i += 1) {
     const outcome = OUTCOMES[o[i]];
     run.done += 1;
     run[outcome] += 1;
     list.push({
-      outcome, at: began + t[i], client: nameOf(c[i]), policy, via: 'run', remaining: s[i] < 0 ? null : s[i] / 100, wait: null, took: null,
+      outcome, at: began + t[i], client: nameOf(c[i]), policy, via: 'run', remaining: s[i] < 0 ? null : s[i] / 100, took: null,
+      wait: outcome === 'denied' ? w[i] / 1000 : null, delayed: w[i] / 1000,
     });
   }
   if (!run.quiet && list.length) store.addRun(list);

@@ -9,7 +9,7 @@ enum { COLUMN_MAX = 512 * 1024 };
 void run_lines_init(struct run_lines *lines, bool compared) {
     const struct buf column = BUF_INIT(COLUMN_MAX);
 
-    *lines = (struct run_lines){compared, 0, column, column, column, column, column};
+    *lines = (struct run_lines){compared, 0, column, column, column, column, column, column};
 }
 
 void run_lines_free(struct run_lines *lines) {
@@ -17,6 +17,7 @@ void run_lines_free(struct run_lines *lines) {
     buf_free(&lines->clients);
     buf_free(&lines->outcomes);
     buf_free(&lines->states);
+    buf_free(&lines->waits);
     buf_free(&lines->rows);
 }
 
@@ -32,6 +33,7 @@ void run_lines_add(struct run_lines *lines, int64_t at_us, unsigned client, size
     buf_addc(&lines->outcomes, run_outcome_letter(run_outcome_of(decision)));
     add(lines, &lines->states,
         decision->count ? decision->limits[decision->binding].remaining * 100 : -1); /* -1: not known */
+    add(lines, &lines->waits, (run_wait_of(decision) + 999) / 1000);
     add(lines, &lines->rows, (int64_t)row);
     lines->count++;
 }
@@ -47,6 +49,7 @@ void run_lines_take(struct run_lines *lines, struct buf *out) {
     take(out, "],\"c\":[", &lines->clients);
     take(out, "],\"o\":\"", &lines->outcomes);
     take(out, "\",\"s\":[", &lines->states);
+    take(out, "],\"w\":[", &lines->waits);
     if (lines->compared) take(out, "],\"a\":[", &lines->rows);
     buf_adds(out, "]}\n");
     buf_clear(&lines->rows);

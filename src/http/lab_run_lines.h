@@ -17,7 +17,7 @@
 struct run_lines {
     bool compared; /* rows are told apart by "a" */
     size_t count;
-    struct buf times, clients, outcomes, states, rows;
+    struct buf times, clients, outcomes, states, waits, rows;
 };
 void run_lines_init(struct run_lines *lines, bool compared);
 void run_lines_free(struct run_lines *lines);

@@ -17,6 +17,12 @@ char run_outcome_letter(enum run_outcome outcome) {
     return "ADLSE"[outcome];
 }
 
+int64_t run_wait_of(const struct decision *decision) {
+    if (decision->outcome == DECISION_DENIED && decision->count > 0)
+        return decision->limits[decision->binding].retry_after_us;
+    return decision->delayed_us;
+}
+
 static void add_passed(struct run_tally *tally, int64_t at_us, unsigned key) {
     if (tally->passed_count == tally->capacity) {
         tally->capacity = tally->capacity ? 2 * tally->capacity : 64;
@@ -27,12 +33,9 @@ static void add_passed(struct run_tally *tally, int64_t at_us, unsigned key) {
 
 void run_tally_add(struct run_tally *tally, const struct decision *decision, int64_t at_us, unsigned key) {
     enum run_outcome outcome = run_outcome_of(decision);
-    int64_t wait_us = decision->delayed_us;
 
     tally->counts[outcome]++;
-    if (outcome == RUN_DENIED && decision->count)
-        wait_us = decision->limits[decision->binding].retry_after_us;
-    tally->longest_wait_us = exact_max(tally->longest_wait_us, wait_us);
+    tally->longest_wait_us = exact_max(tally->longest_wait_us, run_wait_of(decision));
     if (outcome != RUN_DENIED && outcome != RUN_ERROR) add_passed(tally, at_us + decision->delayed_us, key);
 }
 

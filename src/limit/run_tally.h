@@ -12,6 +12,8 @@ enum run_outcome { RUN_ALLOWED, RUN_DENIED, RUN_DELAYED, RUN_SHADOW_DENIED, RUN_
 
 enum run_outcome run_outcome_of(const struct decision *decision);
 char run_outcome_letter(enum run_outcome outcome); /* A D L S E */
+/* What a denied one is told to wait, or a delayed one is held; microseconds, 0 for the others. */
+int64_t run_wait_of(const struct decision *decision);
 
 struct run_passed { /* a request that was let through */
     int64_t at_us;
@@ -20,7 +22,7 @@ struct run_passed { /* a request that was let through */
 
 struct run_tally {
     size_t counts[RUN_OUTCOMES];
-    int64_t longest_wait_us; /* that a denied one was told, or a delayed one waits */
+    int64_t longest_wait_us; /* of run_wait_of */
     struct run_passed *passed;
     size_t passed_count, capacity;
 };

@@ -32,10 +32,13 @@ const post = (server, body, headers = {}) => server.request('/lab/runs', { metho
 // Runs end whole and in step: the arrays are parallel and the sum of all is what was sent.
 function assertWhole({ lines, last, stream }) {
   for (const line of lines) {
-    for (const column of ['c', 'o', 's']) assert.equal(line[column].length, line.t.length, column);
+    for (const column of ['c', 'o', 's', 'w']) assert.equal(line[column].length, line.t.length, column);
   }
   const text = letters(lines);
   assert.equal(text.length, last.sent);
+  const waits = lines.flatMap((line) => line.w);
+  for (const [i, wait] of waits.entries()) assert.equal(wait > 0, 'DL'.includes(text[i]), `${text[i]} waits ${wait}`);
+  assert.equal(Math.max(0, ...waits) / 1000, Math.ceil(last.longest_wait * 1000) / 1000);
   assert.equal(count(text, 'A'), last.allowed);
   assert.equal(count(text, 'D'), last.denied);
   assert.equal(last.allowed + last.denied + last.delayed + last.shadow_denied + last.errors, last.sent);
