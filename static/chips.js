@@ -25,7 +25,10 @@ export function mountChips(el, store) {
   });
   store.on('settings', ({ phase, version, status }) => {
     showLine(part(el, 'version'), version ? `Settings v${version}` : '');
-    showLine(part(el, 'admin'), phase === 'locked' ? 'Admin locked' : status === 200 && hasToken() ? 'Admin unlocked' : '');
+    const admin = part(el, 'admin'); // a link to the field for the token, or to what it opened
+    showLine(admin, phase === 'locked' ? 'Admin locked' : status === 200 && hasToken() ? 'Admin unlocked' : '');
+    admin.parentNode.hidden = admin.hidden;
+    setAttr(admin, 'href', phase === 'locked' ? '#token' : '#limiter');
   });
   store.on('live', (live) => showLine(part(el, 'live'), LIVE[live]));
   store.on('run', drawn(() => {

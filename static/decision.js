@@ -1,10 +1,12 @@
-/* Turns an HTTP answer into a decision: allowed, denied, delayed or error, kept apart. Pure; sends nothing. */
+/* Turns an HTTP answer into a decision: allowed, denied, delayed, let through by a policy that only watches though it would be
+   denied, or error, kept apart. Pure; sends nothing. */
 
 export const OUTCOMES = {
   allowed: { glyph: '✓', word: 'allowed' },
   denied: { glyph: '✗', word: 'denied' },
   delayed: { glyph: '◷', word: 'delayed' },
   error: { glyph: '!', word: 'error' },
+  shadow_denied: { glyph: '✓', word: 'would be denied', short: 'would deny' },
 };
 
 const finite = (value) => (typeof value === 'number' && Number.isFinite(value) ? value : null);
@@ -14,6 +16,7 @@ function outcomeOf(answer) {
   if (!json || typeof json.allowed !== 'boolean') return 'error';
   if (status === 429) return 'denied';
   if (status !== 200) return 'error';
+  if (json.shadow_denied === true) return 'shadow_denied';
   return json.delayed > 0 ? 'delayed' : 'allowed';
 }
 
@@ -74,7 +77,6 @@ export function decisionOf(answer) {
     sent: answer.sent,
     cost: finite(json.cost),
     delayed: finite(json.delayed) ?? 0,
-    shadow: json.shadow_denied === true,
     reading: outcome === 'error' ? null : readingOf(answer),
     redis: redisOf(answer),
     reached: answer.status !== 0,

@@ -104,10 +104,15 @@ export function mountForm(el, store, announce, { ask, wanted }) {
 
 function summaryOf({ phase, algorithm, values, reason }) {
   if (phase === 'loading') return "Loading the limiter's settings...";
-  if (algorithm) return algorithm.summary;
+  if (algorithm) return `${algorithm.summary}${onLimit(values)}`;
   if (phase === 'locked') return '';
   if (phase === 'ready') return `The settings of this policy (${values.algorithm ?? 'several limits'}) can't be changed on this page.`;
   return `The settings can't be shown. ${reason}`;
+}
+
+function onLimit({ on_limit: mode, max_delay: most }) {
+  if (mode === 'shadow') return ' This policy only watches (shadow): it denies nobody.';
+  return mode === 'delay' ? ` This policy delays: it holds requests for up to ${number(most)} s before it denies any.` : '';
 }
 
 function changedText({ version, changedAt }) {

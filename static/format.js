@@ -6,6 +6,9 @@ export const number = (n) => grouped.format(n);
 
 export const plural = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`;
 
+/* Of those let through, `watched` would be denied if the policy did more than watch. */
+export const letThrough = (allowed, watched) => `${number(allowed + watched)}${watched ? ` (${number(watched)} would be denied)` : ''}`;
+
 /* A wait as people read it. Rounded up in its last place: who waits that long has waited enough. */
 export function seconds(s) {
   if (s >= 86400 * 2) return `${number(Math.ceil(s / 8640) / 10)} days`;

@@ -71,18 +71,20 @@ function fairnessText(busy, values) {
   return `${keys}; fairness ${share.toFixed(2)} (1: equal shares)`;
 }
 
+const passed = (lane, bin) => lane.count(bin, 0) + lane.count(bin, 2) + lane.count(bin, 4);
+
 function paint({ ctx, width }, shown, now, colour) {
   const first = now - BINS + 1;
   const step = width / BINS;
   shown.forEach(({ lane }, row) => {
     const base = row * LANE_PX + LANE_PX / 2;
     let most = 1;
-    for (let bin = first; bin <= now; bin += 1) most = Math.max(most, lane.count(bin, 0) + lane.count(bin, 2), lane.count(bin, 1));
+    for (let bin = first; bin <= now; bin += 1) most = Math.max(most, passed(lane, bin), lane.count(bin, 1));
     const scale = (LANE_PX / 2 - 3) / most;
     ctx.fillStyle = colour.line;
     ctx.fillRect(0, base, width, 1);
     for (let bin = first; bin <= now; bin += 1) {
-      const up = (lane.count(bin, 0) + lane.count(bin, 2)) * scale, down = lane.count(bin, 1) * scale;
+      const up = passed(lane, bin) * scale, down = lane.count(bin, 1) * scale;
       ctx.fillStyle = colour.allowed;
       if (up) ctx.fillRect((bin - first) * step, base - up, Math.max(1.5, step), up);
       ctx.fillStyle = colour.denied;

@@ -2,10 +2,10 @@
    rest to the store. Without the stream it asks /lab/state every two seconds. */
 
 import { readLines } from './api.js';
+import { OUTCOMES } from './decision.js';
 
 const RETRY_MS = 2000;
 const STREAMS = 2;     // of one browser: it opens six connections to a server, and needs some for the rest
-const OUTCOMES = ['allowed', 'denied', 'delayed', 'error'];
 
 /* `ask()` fetches the state once, `reload()` the settings. Returns start(), for after unlocking. */
 export function mountLive(store, { ask, reload }) {
@@ -80,7 +80,8 @@ function health(store, { redis, waiting, latency, on_redis_error: mode }) {
    as many are held back. By number and not by time: an answer may take half a minute. */
 function createOwn(store) {
   const accounts = new Map(); // of kind and policy
-  const zero = () => Object.fromEntries(OUTCOMES.map((name) => [name, 0]));
+  const names = Object.keys(OUTCOMES);
+  const zero = () => Object.fromEntries(names.map((name) => [name, 0]));
   let since = Infinity;
   let answers = []; // own, to be told from samples
 
@@ -127,7 +128,7 @@ function createOwn(store) {
   /* What cannot be ours is others'. */
   function release(from) {
     const list = [];
-    for (const name of OUTCOMES) {
+    for (const name of names) {
       let free = Math.max(0, from.held[name] - from.flying);
       from.held[name] -= free;
       from.samples = from.samples.filter((sample) => {
@@ -150,14 +151,12 @@ function createOwn(store) {
 
     heard(stats) {
       for (const sample of stats.sample) {
-        if (sample.outcome === 'shadow_denied') sample.outcome = 'allowed';
         if (!mine(sample)) account('policies', sample.policy).samples.push(sample);
       }
       for (const kind of ['policies', 'runs']) {
         for (const [policy, counts] of Object.entries(stats[kind])) {
           const to = account(kind, policy);
-          counts.allowed += counts.shadow_denied;
-          for (const name of OUTCOMES) {
+          for (const name of names) {
             const own = Math.min(counts[name], to.owed[name]);
             to.owed[name] -= own;
             to.held[name] += counts[name] - own;

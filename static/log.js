@@ -13,7 +13,7 @@ const COLUMNS = ['num', 'c-time', 'c-client', 'c-outcome', 'num', 'num', 'num c-
 
 const FILTERS = {
   all: () => true,
-  denied: (decision) => decision.outcome === 'denied',
+  denied: ({ outcome }) => outcome === 'denied' || outcome === 'shadow_denied',
   error: (decision) => decision.outcome === 'error',
   client: (decision, store) => decision.client === store.target.client,
 };
@@ -83,7 +83,7 @@ export function mountLog(el, store, open) {
 
 function drawTally(el, counts) {
   for (const name of Object.keys(counts)) setText(part(el, name), number(counts[name]));
-  part(el, 'delayed').parentNode.hidden = counts.delayed === 0;
+  for (const name of ['delayed', 'shadow_denied']) part(el, name).parentNode.hidden = counts[name] === 0;
 }
 
 function makeRow() {
@@ -97,13 +97,13 @@ function makeRow() {
 function fillRow(row, decision) {
   row.hidden = !decision;
   if (!decision) return;
-  const { glyph, word } = OUTCOMES[decision.outcome];
+  const { glyph, word, short = word } = OUTCOMES[decision.outcome];
   const held = decision.outcome === 'delayed' && decision.delayed ? ` ${decision.delayed.toFixed(1)} s` : '';
   const texts = [
     number(decision.number),
     clock(decision.at),
     decision.client || '–',
-    `${glyph} ${word}${held}`,
+    `${glyph} ${short}${held}`,
     decision.remaining === null ? '–' : number(decision.remaining),
     decision.wait === null ? '–' : seconds(decision.wait),
     decision.took === null ? '–' : milliseconds(decision.took),

@@ -3,7 +3,7 @@
 import { part, setAttr, setText } from './dom.js';
 import { OUTCOMES } from './decision.js';
 import { unitOf } from './algorithms.js';
-import { number, plural } from './format.js';
+import { letThrough, number, plural } from './format.js';
 
 const STATUS_EVERY_MS = 2000;
 const BACK_FOR_MS = 8000;
@@ -49,8 +49,9 @@ function summary(outcomes, reading) {
   const left = reading ? ` ${number(reading.remaining)} of ${plural(reading.limit, unitOf(reading.algorithm))} left.` : '';
   if (outcomes.length === 1) return `${OUTCOMES[outcomes[0]].word}.${left}`;
   const count = (name) => outcomes.filter((outcome) => outcome === name).length;
-  const allowed = count('allowed') + count('delayed');
-  return `${plural(outcomes.length, 'request')}: ${allowed} allowed, ${count('denied')} denied, ${plural(count('error'), 'error')}.${left}`;
+  const [denied, errors, watched] = ['denied', 'error', 'shadow_denied'].map(count);
+  const allowed = letThrough(outcomes.length - denied - errors - watched, watched);
+  return `${plural(outcomes.length, 'request')}: ${allowed} allowed, ${denied} denied, ${plural(errors, 'error')}.${left}`;
 }
 
 export function mountAlert(el, action, store, again) {

@@ -16,7 +16,7 @@ export function prepare(canvas) {
 
 /* Colours by use, read from the legend, which the style sheet colours. */
 export function colours(root = document.getElementById('timeline')) {
-  const of = (key) => getComputedStyle(root.querySelector(`.legend [data-key="${key}"]`)).color;
+  const of = (key) => getComputedStyle(root.querySelector(`.legend [data-outcome="${key}"]`)).color;
   const { color, borderTopColor } = getComputedStyle(root);
   return { allowed: of('allowed'), denied: of('denied'), text: color, muted: getComputedStyle(root.querySelector('.help')).color, line: borderTopColor };
 }

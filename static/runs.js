@@ -5,7 +5,7 @@ import { readLines } from './api.js';
 import { framesMeasured, measureFrames } from './frame.js';
 import { sendSeveral } from './sender.js';
 
-const OUTCOMES = { A: 'allowed', D: 'denied', L: 'delayed', S: 'allowed', E: 'error' };
+const OUTCOMES = { A: 'allowed', D: 'denied', L: 'delayed', S: 'shadow_denied', E: 'error' };
 
 export const idle = (store) => !store.run?.running;
 
@@ -18,7 +18,7 @@ export function createRunner(store) {
     if (!idle(store)) return null;
     stopper = new AbortController();
     const run = {
-      ...plan, policy: store.target.policy, scenario: plan.body.scenario, done: 0, allowed: 0, denied: 0, delayed: 0, error: 0, seconds: 0,
+      ...plan, policy: store.target.policy, scenario: plan.body.scenario, done: 0, allowed: 0, denied: 0, delayed: 0, error: 0, shadow_denied: 0, seconds: 0,
       running: true, stopped: false, refused: '', prediction: null, unforetold: '', limit: null, total: null, frames: null,
     };
     store.setRun(run);

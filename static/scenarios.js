@@ -77,7 +77,8 @@ function numbersOf({ scenario, count, rate, clients }, values) {
   const one = (n) => foretell(values, n, (n * rate) / count);
   const [low, high] = clients ? one(each).map((few, i) => few * (clients - 1) + one(each * HEAVY)[i]) : foretell(values, count, rate);
   const range = low === high ? number(low) : `${number(low)} to ${number(high)}`;
-  return `${sent}${rate ? ` at ${number(Number(rate.toFixed(3)))}/s` : ' within 0.1 s'}: ${range} allowed.`;
+  const what = { shadow: 'within the limit', delay: 'allowed at once' }[values.on_limit] ?? 'allowed';
+  return `${sent}${rate ? ` at ${number(Number(rate.toFixed(3)))}/s` : ' within 0.1 s'}: ${range} ${what}.`;
 }
 
 function makeCard(title, sentence, variants, start) {

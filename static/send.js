@@ -5,11 +5,13 @@ import { part, setAttr, setText, showLine } from './dom.js';
 import { OUTCOMES } from './decision.js';
 import { milliseconds, number, plural, seconds } from './format.js';
 import { drawn } from './frame.js';
+import { countsOf } from './lastrun.js';
 import { BROWSER_MAX, sendSingle } from './sender.js';
 
 const COUNT_MAX = 10000;
 const RATE_MAX = 1000;
 const SECONDS_MAX = 60;
+const TYPED_MS = 300; // without a key: a name is typed to its end
 
 /* Shows or clears a field's message. */
 function judge(el, input, name, message) {
@@ -24,6 +26,7 @@ export function mountSend(el, store, runner) {
   const rate = el.querySelector('#rate-value');
   const browser = el.querySelector('#from-browser');
   let locked = false;
+  let typing = 0;
 
   function one() {
     if (checkClient()) sendSingle(store);
@@ -74,6 +77,10 @@ export function mountSend(el, store, runner) {
   }
   part(el, 'stop').addEventListener('click', runner.stop);
   client.addEventListener('change', checkClient);
+  client.addEventListener('input', () => {
+    clearTimeout(typing);
+    typing = setTimeout(() => CLIENT.test(client.value) && checkClient(), TYPED_MS);
+  });
   browser.addEventListener('change', help);
   store.on('target', (target) => { client.value = target.client; });
   store.on('answer', (decision) => showAnswer(el, decision));
@@ -96,7 +103,7 @@ function drawRun(el, run) {
   if (run.browser || run.stopped || run.refused) return;
   setAttr(part(el, 'answer'), 'data-outcome', 'none');
   setText(part(el, 'answer-word'), `${run.label}: ${number(run.done)} of ${number(run.count)}.`);
-  setText(part(el, 'answer-text'), `${number(run.allowed + run.delayed)} allowed, ${number(run.denied)} denied.`);
+  setText(part(el, 'answer-text'), countsOf(run));
 }
 
 function showAnswer(el, decision) {
@@ -113,5 +120,6 @@ function explain(decision) {
   const unit = unitOf(decision.reading?.algorithm ?? '');
   if (decision.outcome === 'denied') return decision.wait === null ? took : `Too few ${unit}s left; wait ${seconds(decision.wait)}. ${took}`;
   if (!decision.reading) return `Let through unchecked. ${took}`;
+  if (decision.outcome === 'shadow_denied') return `Too few ${unit}s left, so none was taken; this policy only watches (shadow). ${took}`;
   return `Took ${plural(decision.cost ?? 1, unit)}, ${number(decision.reading.remaining)} left. ${took}`;
 }

@@ -2,14 +2,15 @@
 
 export const BIN_MS = 100;
 export const BINS = 600;
-const OUTCOME_NAMES = ['allowed', 'denied', 'delayed', 'error'];
+const OUTCOME_NAMES = ['allowed', 'denied', 'delayed', 'error', 'shadow_denied'];
+const KINDS = OUTCOME_NAMES.length;
 const CLIENTS_MAX = 100;
 
 /* Counts by outcome in a ring of bins; a bin of an earlier minute counts as empty. */
 class Bins {
   constructor() {
     this.stamp = new Float64Array(BINS).fill(-1);
-    this.counts = new Uint32Array(BINS * OUTCOME_NAMES.length);
+    this.counts = new Uint32Array(BINS * KINDS);
     this.left = new Float32Array(BINS).fill(NaN);
   }
 
@@ -17,7 +18,7 @@ class Bins {
     const i = bin % BINS;
     if (this.stamp[i] < bin) {
       this.stamp[i] = bin;
-      this.counts.fill(0, i * 4, i * 4 + 4);
+      this.counts.fill(0, i * KINDS, (i + 1) * KINDS);
       this.left[i] = NaN;
     }
     return this.stamp[i] === bin ? i : -1;
@@ -25,13 +26,13 @@ class Bins {
 
   add(bin, outcome, count) {
     const i = this.slot(bin);
-    if (i >= 0) this.counts[i * 4 + outcome] += count;
+    if (i >= 0) this.counts[i * KINDS + outcome] += count;
   }
 
   /* Of outcome number `outcome` in a bin. */
   count(bin, outcome) {
     const i = bin % BINS;
-    return this.stamp[i] === bin ? this.counts[i * 4 + outcome] : 0;
+    return this.stamp[i] === bin ? this.counts[i * KINDS + outcome] : 0;
   }
 
   leftAt(bin) {

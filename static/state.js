@@ -13,7 +13,7 @@ export function createStore() {
 
   const store = {
     target: { policy: 'token-bucket', client: 'alice' },
-    counts: { allowed: 0, denied: 0, delayed: 0, error: 0 },
+    counts: { allowed: 0, denied: 0, delayed: 0, error: 0, shadow_denied: 0 },
     last: null,    // newest answer to this browser
     reading: null, // newest numbers of the target, see decision.js
     run: null,     // the last run, see runs.js

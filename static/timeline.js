@@ -2,7 +2,7 @@
    cursor's text, a sentence and a table of seconds. */
 
 import { make, part, setAttr, setText } from './dom.js';
-import { clock, number, plural } from './format.js';
+import { clock, letThrough, number, plural } from './format.js';
 import { drawn } from './frame.js';
 import { colours, hatch, prepare } from './paint.js';
 import { BINS, BIN_MS, binOf } from './series.js';
@@ -26,10 +26,11 @@ export function mountTimeline(el, store) {
 
   function texts() {
     const now = binOf(Date.now());
-    const [allowed, denied, delayed, error] = sums(series, now - BINS + 1, now);
+    const counts = sums(series, now - BINS + 1, now);
     const left = store.reading ? ` ${number(store.reading.remaining)} of ${number(store.reading.limit)} left.` : '';
-    setAttr(canvas, 'aria-label', allowed + denied + delayed + error === 0 ? 'No requests in the last 60 s.'
-      : `Last 60 s: ${number(allowed)} allowed, ${number(denied)} denied, ${number(delayed)} delayed, ${number(error)} errors.${left}`);
+    setAttr(canvas, 'aria-label', counts.every((count) => count === 0) ? 'No requests in the last 60 s.'
+      : `Last 60 s: ${countsText(counts)}.${left}`);
+    part(el, 'watched').hidden = counts[4] === 0;
     if (!part(el, 'table').hidden) drawTable(part(el, 'sums'), series, now);
     const busiest = busiestSecond(series, now);
     if (busiest.count > peak) {
@@ -74,11 +75,11 @@ export function mountTimeline(el, store) {
   new ResizeObserver(mark).observe(canvas);
 }
 
-const total = (series, bin) => [0, 1, 2, 3].reduce((sum, kind) => sum + series.all.count(bin, kind), 0);
+const total = (series, bin) => [0, 1, 2, 3, 4].reduce((sum, kind) => sum + series.all.count(bin, kind), 0);
 
 function sums(series, from, to) {
-  const out = [0, 0, 0, 0];
-  for (let bin = from; bin <= to; bin += 1) for (let k = 0; k < 4; k += 1) out[k] += series.all.count(bin, k);
+  const out = [0, 0, 0, 0, 0];
+  for (let bin = from; bin <= to; bin += 1) for (let k = 0; k < 5; k += 1) out[k] += series.all.count(bin, k);
   return out;
 }
 
@@ -99,11 +100,13 @@ function leftIn(series, from, to) {
   return '–';
 }
 
+const countsText = ([allowed, denied, delayed, error, watched]) => (
+  `${letThrough(allowed, watched)} allowed, ${number(denied)} denied, ${number(delayed)} delayed, ${number(error)} errors`);
+
 function binText(series, bin) {
-  const [allowed, denied, delayed, error] = sums(series, bin, bin);
   const left = leftIn(series, bin - BINS + 1, bin);
   const marks = series.marks.filter(({ at }) => binOf(at) === bin).map(({ text }) => ` Settings changed: ${text}.`).join('');
-  return `${clock(bin * BIN_MS).slice(0, -2)}: ${allowed} allowed, ${denied} denied, ${delayed} delayed, ${error} errors, ${left} left.${marks}`;
+  return `${clock(bin * BIN_MS).slice(0, -2)}: ${countsText(sums(series, bin, bin))}, ${left} left.${marks}`;
 }
 
 function drawTable(body, series, now) {
@@ -111,10 +114,11 @@ function drawTable(body, series, now) {
   const last = Math.floor(now / SECOND);
   for (let second = last; second > last - BINS / SECOND; second -= 1) {
     const from = second * SECOND;
-    const counts = sums(series, from, from + SECOND - 1);
-    if (counts.every((count) => count === 0)) continue;
+    const [allowed, ...counts] = sums(series, from, from + SECOND - 1);
+    const texts = [letThrough(allowed, counts.pop()), ...counts.map(number)];
+    if (texts.every((text) => text === '0')) continue;
     const row = make('tr');
-    row.append(make('td', '', clock(second * 1000).slice(0, 8)), ...counts.map((count) => make('td', 'num', number(count))));
+    row.append(make('td', '', clock(second * 1000).slice(0, 8)), ...texts.map((text) => make('td', 'num', text)));
     row.append(make('td', 'num', leftIn(series, from, from + SECOND - 1)));
     rows.push(row);
   }
@@ -186,14 +190,14 @@ function paintGrid({ ctx, colour, box, top, limit, most, y }) {
   }
 }
 
-/* Allowed from the base, delayed upon it, denied hatched on top; errors as x on the base line. */
+/* Allowed from the base, upon it what would be denied and what was delayed, denied hatched on top; errors as x on the base line. */
 function paintBars(view) {
   const { ctx, series, first, now, colour, box, top, x, y } = view;
   const w = Math.max(2.5, box.w / BINS);
-  const solid = new Path2D(), dotted = new Path2D(), striped = new Path2D(), crosses = new Path2D();
+  const solid = new Path2D(), dotted = new Path2D(), striped = new Path2D(), watched = new Path2D(), crosses = new Path2D();
   for (let bin = first; bin <= now; bin += 1) {
     let base = 0;
-    for (const [kind, path] of [[0, solid], [2, dotted], [1, striped]]) {
+    for (const [kind, path] of [[0, solid], [4, watched], [2, dotted], [1, striped]]) {
       const count = series.all.count(bin, kind);
       if (count) path.rect(x(bin), y(base + count, top), w, (box.h * count) / top);
       base += count;
@@ -210,6 +214,8 @@ function paintBars(view) {
   ctx.fill(solid);
   ctx.fillStyle = hatch(ctx, colour.allowed, true);
   ctx.fill(dotted);
+  ctx.fillStyle = hatch(ctx, colour.allowed);
+  ctx.fill(watched);
   ctx.globalAlpha = 0.35;
   ctx.fillStyle = colour.denied;
   ctx.fill(striped);

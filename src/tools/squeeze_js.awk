@@ -1,5 +1,6 @@
 # Takes out of the page's JavaScript what only people read: comments, indentation, spaces around punctuation, semicolons
-# before a closing brace. What stands in quotes, templates and regular expressions stays.
+# before a closing brace, a 0 before the point; and `const` becomes `let`, as that nothing is assigned twice was checked when
+# it was read. What stands in quotes, templates and regular expressions stays.
 #
 # It knows no grammar, so the page keeps to what it can read: a block comment begins a line and ends one, a text in `...`
 # stays on its line, a regular expression follows punctuation or `return`, and no loop has an empty body.
@@ -40,6 +41,17 @@ function code(i, nested,    c, depth, ahead) {
             ahead = substr($0, i, 1)
             if (ahead != "" && (last() ~ /[-+]/ && ahead ~ /[-+]/ || (last() !~ mark && ahead !~ mark))) out = out " "
             continue
+        }
+        if (out !~ /[A-Za-z0-9_$.]$/) {
+            if (substr($0, i, 6) == "const ") {
+                out = out "let"
+                i += 5
+                continue
+            }
+            if (substr($0, i, 3) ~ /^0\.[0-9]/) {
+                i++
+                continue
+            }
         }
         if (c == "}" && last() == ";") out = substr(out, 1, length(out) - 1)
         out = out c

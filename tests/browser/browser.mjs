@@ -149,7 +149,7 @@ export async function answered(page, total) {
   await page.waitForFunction((wanted) => {
     const number = (el) => Number(el.textContent.replaceAll(',', ''));
     const count = (name) => number(document.querySelector(`#log [data-part="${name}"]`));
-    const sum = ['allowed', 'denied', 'delayed', 'error'].reduce((all, name) => all + count(name), 0);
+    const sum = ['allowed', 'denied', 'delayed', 'error', 'shadow_denied'].reduce((all, name) => all + count(name), 0);
     const still = document.getElementById('filter').value !== 'all' || !document.querySelector('#log [data-part="paused"]').hidden;
     return sum >= wanted && (still || number(document.querySelector('#log tbody td')) >= wanted);
   }, total);

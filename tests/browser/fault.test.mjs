@@ -42,6 +42,28 @@ async function startAgain(world, port, redis) {
   await child.output(/listening on/);
 }
 
+scenario('the alert stays in sight further down, and nothing with the focus lies under it', async (world) => {
+  const { redis, server } = await world.pair({ args: CALM });
+  const page = await openPage(world, server, { statuses: [503] });
+  await redis.kill();
+  await page.keyboard.press('s');
+  await says(page, 'alert', /^Redis can't be reached\./);
+  for (const width of [1280, 800]) {
+    await page.setViewportSize({ width, height: 500 });
+    await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+    const { top, bottom } = await page.locator('#alert').evaluate((el) => el.getBoundingClientRect());
+    assert.ok(top >= 0 && bottom <= 170, `from ${top} to ${bottom}`);
+    for (let i = 0; i < 30; i++) {
+      await page.keyboard.press('Shift+Tab');
+      const under = await page.evaluate((edge) => {
+        const el = document.activeElement;
+        return !el.closest('header, .skip') && el !== document.body && el.getBoundingClientRect().bottom < edge + 20 ? el.outerHTML.slice(0, 120) : '';
+      }, bottom);
+      assert.equal(under, '', `${width} px`);
+    }
+  }
+});
+
 const AWAY = [
   ['closed', /^Redis can't be reached\. Requests are refused with 503 until it is back\. Trying again in 2 s\.$/, 'error'],
   ['open', /^Redis can't be reached\. Requests are let through unchecked\.$/, 'allowed'],

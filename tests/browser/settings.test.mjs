@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 
 import { bucket } from '../harness/decision.mjs';
 import { scenario } from '../harness/scenario.mjs';
+import { until } from '../harness/time.mjs';
 import { answered, browserBurst, openPage, part, reads, rows, says, settled, textOf } from './browser.mjs';
 
 const KEY = 'ip:127.0.0.1';
@@ -71,7 +72,7 @@ scenario('a live change shows the new limit and keeps the tokens', async (world)
 
   await reads(page, 'limiter', 'outcome-text', /^✓ Applied: capacity 10 → 20\. Version \d+\.$/);
   await reads(page, 'bucket', 'of', /^of 20 tokens left$/);
-  assert.equal(await markers(page), 1, 'a line on the timeline');
+  await until('a line on the timeline', async () => await markers(page) === 1);
   await page.locator('#timeline canvas').focus();
   await page.keyboard.press('End');
   for (let i = 0; i < 100 && !/v\d/.test(await textOf(page, 'timeline', 'cursor')); i++) await page.keyboard.press('ArrowLeft');
@@ -199,6 +200,9 @@ scenario('locked: sending works, the wrong token is told, the right one unlocks 
   assert.equal(await textOf(page, 'limiter', 'access-text'),
     'Settings, server-fired runs and live traffic are locked. Enter the admin token. Sending from this browser still works.');
   assert.equal(await textOf(page, 'chips', 'admin'), 'Admin locked');
+  await part(page, 'chips', 'admin').click();
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'token', 'the chip leads to the field');
+  await page.locator('#send h2').click();
   assert.equal(await page.locator('#set-capacity').count(), 0);
   await page.keyboard.press('s');
   await answered(page, 1);

@@ -24,8 +24,8 @@ const ACTIONS = [
   [/^click `[^`]+` of `[^`]+`$/, (page, [word, of]) => page.getByRole('button', { name: `${word} ${of}`, exact: true }).click()],
   [/^type `\w+` into `\w+`( and click `\w+`)?$/, async (page, [text, label, button]) => {
     await page.getByLabel(label, { exact: true }).fill(text);
-    if (button) await page.getByRole('button', { name: button, exact: true }).click();
-    else await page.keyboard.press('Enter');
+    if (!button) return; // typing is enough
+    await page.getByRole('button', { name: button, exact: true }).click();
     await page.locator('#send h2').click();
   }],
 ];

@@ -98,6 +98,12 @@ scenario('1,000 a second for 3 s: at least 950 a second are achieved, told as th
   assert.ok(arrivals.length >= 40, `${arrivals.length} pieces in 3 s`);
 });
 
+scenario('a rate that was kept is told as such: five requests at 10 a second span four intervals', async (world) => {
+  const { server } = await world.pair();
+  const { last } = await fire(world, server, { policy: 'token-bucket', user: 'u', count: 5, rate: 10, scenario: 'steady' });
+  assert.ok(last.rate > 8 && last.rate <= 10.1, `${last.rate} a second`);
+});
+
 scenario('the edge of a fixed window: 18 or 19 of 20 within one window\'s length, and never more than 10 in a log', async (world) => {
   const { server } = await world.pair();
   const body = { window: 2 };
