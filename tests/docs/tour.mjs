@@ -47,7 +47,8 @@ const any = (text) => escaped(text).replaceAll(/\d+\\\.\d+|\d{9,}/g, '\\d+(?:\\.
 // What matches the document's text, its fractions and long numbers being any.
 export const pattern = (text) => new RegExp(any(text));
 
-function linesPattern(lines) {
+// What matches a command's output.
+export function linesPattern(lines) {
   const parts = lines.map((line) => (line === '...' ? '(?:.*\n)*?' : `${any(line.trimEnd())} *\n`));
   return new RegExp(`^${parts.join('')}$`);
 }

@@ -89,6 +89,7 @@ scenario('deny_status makes a denial another status, and nothing but a status', 
   assert.equal((await server.hit('k', { deny_status: 403 })).status, 200);
   const denied = await server.hit('k', { deny_status: 403 });
   assert.equal(denied.status, 403);
+  assert.equal(denied.json.status, 403);
   assert.match(denied.headers['retry-after'], /^[0-9]+$/);
   assert.equal((await server.hit('k', { deny_status: 'x' })).status, 400);
 });

@@ -7,6 +7,7 @@ import http from 'node:http';
 
 import { LIMIT_FIELDS, assertDecisionBody, assertRefused, bucket } from '../harness/decision.mjs';
 import { admitted, burst, statuses } from '../harness/http.mjs';
+import { scrape, total as sum } from '../harness/metrics.mjs';
 import { Nginx } from '../harness/nginx.mjs';
 import { freePort } from '../harness/redis.mjs';
 import { scenario } from '../harness/scenario.mjs';
@@ -44,9 +45,11 @@ async function service(world) {
   return { seen, port: backend.address().port };
 }
 
-// The first nginx block of the page is a whole configuration, the second what lets through without ratelimitd, the third
-// what refuses paths that a service may read otherwise.
-const [CONFIGURATION, UNLIMITED, STRICT] = [...readFileSync(`${repository}docs/gateways.md`, 'utf8').matchAll(/```nginx\n(.*?)```/gs)].map((m) => m[1]);
+const total = async (server) => sum(await scrape(server), 'ratelimitd_decisions_total', {});
+
+// The first nginx block of the page is a whole configuration, the second the upstream for two instances, the third what lets
+// through without ratelimitd, the fourth what refuses paths that a service may read otherwise.
+const [CONFIGURATION, TWO, UNLIMITED, STRICT] = [...readFileSync(`${repository}docs/gateways.md`, 'utf8').matchAll(/```nginx\n(.*?)```/gs)].map((m) => m[1]);
 
 function replaced(text, pairs) {
   for (const [from, to] of pairs) {
@@ -126,6 +129,8 @@ scenario('nginx: what is not limited passes, what cannot be decided is 403, and 
   assert.deepEqual([free.status, free.text, free.headers['x-ratelimit-limit']], [200, 'service', undefined]);
   const keyless = await nginx.request('/users');
   assert.deepEqual([keyless.status, keyless.headers['retry-after']], [403, undefined]);
+  assert.equal(keyless.headers['content-type'], 'application/problem+json');
+  assert.equal(keyless.json.status, 403);
   assert.equal((await nginx.request('/users?user=a')).status, 200);
   assert.equal((await nginx.request('/forbidden')).text, 'service');
   assert.deepEqual(backend.seen, ['GET /free', 'GET /users?user=a', 'GET /forbidden']);
@@ -138,6 +143,43 @@ scenario('nginx: closed without Redis is 503 with Retry-After', async (world) =>
   await redis.kill();
   const response = await nginx.request('/api');
   assert.deepEqual([response.status, response.headers['retry-after']], [503, '1']);
+  assert.equal(response.headers['content-type'], 'application/problem+json');
+  const direct = await server.request('/check?policy=default&key=k');
+  const told = ({ json: { type, title, error, status } }) => ({ type, title, error, status });
+  assert.deepEqual(told(response), told(direct));
+});
+
+scenario('nginx: what a policy that merely watches would have denied is told, and nothing else is', async (world) => {
+  const server = await behind(world, 'x-original');
+  const shadow = await server.request('/admin/policies/shop', {
+    method: 'PATCH', body: { capacity: 1, on_limit: 'shadow' }, headers: { Authorization: 'Bearer sesame' },
+  });
+  assert.equal(shadow.status, 200, shadow.text);
+  const nginx = await nginxBefore(world, server.port, await service(world));
+  const responses = await burst(2, 1, () => nginx.request('/shop'));
+  assert.deepEqual(responses.map((r) => [r.status, r.headers['x-ratelimit-shadow']]), [[200, undefined], [200, 'denied']]);
+});
+
+scenario('nginx: of two instances one that is back is asked again at once, and meanwhile nothing is lost', async (world) => {
+  const redis = await world.redis();
+  const first = await behind(world, 'x-original', { redis });
+  const port = await freePort();
+  const options = { redis, port, env: TOKEN, args: [...bucket(3, 1, 600), '--gateway', 'x-original', '--trusted-proxy', '127.0.0.1'] };
+  const second = await world.server(options);
+  const upstream = replaced(TWO, [['127.0.0.1:8080', `127.0.0.1:${first.port}`], ['127.0.0.1:8081', `127.0.0.1:${port}`]]);
+  const nginx = await nginxBefore(world, first.port, await service(world), [[/upstream ratelimitd \{.*?\n\}\n/s.exec(CONFIGURATION)[0]
+    .replace('127.0.0.1:8080', `127.0.0.1:${first.port}`), upstream]]);
+  const ask = async (key) => {
+    const responses = await burst(8, 1, (i) => nginx.request(`/users?user=${key}${i}`));
+    assert.deepEqual(statuses(responses), { 200: 8 });
+  };
+  await ask('both');
+  assert.ok((await total(second)) > 0, 'both are asked');
+  await second.stop();
+  await ask('one');
+  const back = await world.server(options);
+  await ask('back');
+  assert.ok((await total(back)) > 0, 'it is asked again');
 });
 
 scenario('nginx: without ratelimitd clients get 500, or pass if it is told so', async (world) => {
