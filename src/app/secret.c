@@ -67,6 +67,8 @@ static bool read_all(int fd, char *out, size_t max, size_t *len) {
     return true;
 }
 
+/* It may be a pipe (a shell's <(command)), and waiting for its writer is right: this is the start, nobody is
+ * served yet, signals end the process, and no reload comes here. */
 char *secret_read(enum secret_kind kind, const char *path, struct err *err) {
     char text[READ_MAX];
     size_t len = 0;

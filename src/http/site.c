@@ -3,13 +3,12 @@
  * Names come from the fixed list made at build time, never from a URL: nothing else can be reached. */
 #include "http/site.h"
 
-#include <fcntl.h>
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/xmalloc.h"
 #include "http/fields.h"
@@ -58,19 +57,14 @@ bool site_has(const char *path) {
     return find(path) != NULL;
 }
 
-/* The copy of a file on disk, whole. -1 if it cannot be read. */
-static int read_copy(const char *dir, const struct site_file *file, struct buf *out) {
-    char path[PATH_TEXT_MAX], chunk[16 * 1024];
+/* The copy of a file on disk, whole. Whatever else is in the folder (a pipe, a directory) is no copy. */
+static int read_copy(const char *dir, const struct site_file *file, struct buf *out, struct err *err) {
+    char path[PATH_TEXT_MAX];
     const char *name = strcmp(file->path, "/") == 0 ? "/index.html" : file->path;
-    ssize_t got = -1;
 
-    if (snprintf(path, sizeof path, "%s%s", dir, name) >= (int)sizeof path) return -1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return -1;
-    while ((got = read(fd, chunk, sizeof chunk)) > 0)
-        buf_add(out, chunk, (size_t)got);
-    close(fd);
-    return got < 0 || out->overflow ? -1 : 0;
+    if (snprintf(path, sizeof path, "%s%s", dir, name) >= (int)sizeof path)
+        return err_set(err, "has too long a name");
+    return file_read(path, out, err);
 }
 
 static void add_headers(struct request *request, const struct etag *etag) {
@@ -91,9 +85,10 @@ static bool is_known(const struct request *request, const struct etag *etag) {
 static void serve_copy(struct request *request, const struct site_file *file) {
     struct buf copy = BUF_INIT(FILE_MAX);
     const char *dir = request->services->static_dir;
+    struct err err = ERR_INIT;
 
-    if (read_copy(dir, file, &copy) != 0) {
-        log_warn("cannot read %s in %s", file->path, dir);
+    if (read_copy(dir, file, &copy, &err) != 0) {
+        log_warn("--static-dir %s: %s %s", dir, file->path, err.text);
         respond_problem(request, 404, NULL, "%s cannot be read in --static-dir.", file->path);
     } else {
         struct etag etag = etag_of(buf_str(&copy), copy.len);

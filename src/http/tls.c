@@ -6,11 +6,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/xmalloc.h"
 
-enum { CHAIN_MAX = 16, KEY_ID_MAX = 64 };
+enum { CHAIN_MAX = 16, KEY_ID_MAX = 64, PEM_MAX = 1024 * 1024 /* bytes of a file */ };
 static const int64_t RETIRED_US = INT64_C(120) * 1000000; /* no handshake takes that long */
 
 struct pair {
@@ -34,28 +36,48 @@ static int fail(struct err *err, const char *option, const char *file, const cha
     return err_set(err, "%s %s: %s", option, file, why);
 }
 
-static int read_chain(struct pair *pair, const char *file, struct err *err) {
-    unsigned count = CHAIN_MAX;
-    int code =
-        gnutls_pcert_list_import_x509_file(pair->chain, &count, file, GNUTLS_X509_FMT_PEM, NULL, NULL, 0);
+static void wipe(struct buf *text) {
+    if (text->data) gnutls_memset(text->data, 0, text->len);
+    buf_free(text);
+}
 
+/* Not by gnutls, which waits for whoever writes into a pipe. */
+static int read_text(struct buf *text, const char *option, const char *file, struct err *err) {
+    struct err why = ERR_INIT;
+
+    if (file_read(file, text, &why) == 0) return 0;
+    wipe(text);
+    return fail(err, option, file, why.text);
+}
+
+static gnutls_datum_t datum(const struct buf *text) {
+    return (gnutls_datum_t){(unsigned char *)text->data, (unsigned)text->len};
+}
+
+static int read_chain(struct pair *pair, const char *file, struct err *err) {
+    struct buf text = BUF_INIT(PEM_MAX);
+    unsigned count = CHAIN_MAX;
+    int code;
+
+    if (read_text(&text, "--tls-cert", file, err) != 0) return -1;
+    gnutls_datum_t data = datum(&text);
+    code = gnutls_pcert_list_import_x509_raw(pair->chain, &count, &data, GNUTLS_X509_FMT_PEM, 0);
+    buf_free(&text);
     if (code < 0)
-        return fail(err, "--tls-cert", file,
-                    code == GNUTLS_E_FILE_ERROR ? "the file cannot be read"
-                                                : "there is no certificate in it that can be read (PEM)");
+        return fail(err, "--tls-cert", file, "there is no certificate in it that can be read (PEM)");
     pair->chain_len = count;
     return 0;
 }
 
 static int read_key(struct pair *pair, const char *file, struct err *err) {
-    gnutls_datum_t text;
+    struct buf text = BUF_INIT(PEM_MAX);
     int code;
 
-    if (gnutls_load_file(file, &text) < 0) return fail(err, "--tls-key", file, "the file cannot be read");
+    if (read_text(&text, "--tls-key", file, err) != 0) return -1;
+    gnutls_datum_t data = datum(&text);
     code = gnutls_privkey_init(&pair->key);
-    if (code >= 0) code = gnutls_privkey_import_x509_raw(pair->key, &text, GNUTLS_X509_FMT_PEM, NULL, 0);
-    gnutls_memset(text.data, 0, text.size);
-    gnutls_free(text.data);
+    if (code >= 0) code = gnutls_privkey_import_x509_raw(pair->key, &data, GNUTLS_X509_FMT_PEM, NULL, 0);
+    wipe(&text);
     return code >= 0 ? 0 : fail(err, "--tls-key", file, "there is no key without a password in it (PEM)");
 }
 

@@ -1,11 +1,11 @@
 // The command line: what it refuses and in which words, where settings come from, and the Redis it can bring along.
 
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
 
-import { childrenOf, processRuns } from '../harness/child.mjs';
+import { childrenOf, processRuns, run } from '../harness/child.mjs';
 import { admitted } from '../harness/http.mjs';
 import { scenario } from '../harness/scenario.mjs';
 import { runProgram } from '../harness/server.mjs';
@@ -194,6 +194,10 @@ scenario('--static-dir serves the page from disk', async (world) => {
   writeFileSync(join(directory, 'index.html'), '<!doctype html><title>mine</title>');
   const { server } = await world.pair({ args: ['--static-dir', directory] });
   assert.match((await server.request('/')).text, /<title>mine/);
+  rmSync(join(directory, 'index.html'));
+  assert.equal((await run('mkfifo', [join(directory, 'index.html')])).code, 0);
+  assert.equal((await server.request('/')).status, 404, 'a pipe is waited for by nobody');
+  await until('words', () => /static-dir .*must be a regular file/.test(server.log), 1000);
 });
 
 scenario('--log-format json: one JSON object a line', async (world) => {

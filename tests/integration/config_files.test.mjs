@@ -1,9 +1,10 @@
 // Settings from files: --config and --seed-config.
 
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { run } from '../harness/child.mjs';
 import { assertRefused } from '../harness/decision.mjs';
 import { BOUND_MS, assertPatched, capacity, document, reset, version } from '../harness/instances.mjs';
 import { scenario } from '../harness/scenario.mjs';
@@ -37,6 +38,10 @@ scenario('--config: the file is the only source, SIGHUP reads it again, and a ba
   process.kill(server.pid, 'SIGHUP');
   await until('words', () => /SIGHUP: .*policies\.json: policies\.default\.capacity: .*whole number from 1/.test(server.log), 1000);
   assert.equal(await capacity(server), 30);
+  rmSync(path);
+  assert.equal((await run('mkfifo', [path])).code, 0);
+  process.kill(server.pid, 'SIGHUP');
+  await until('words', () => /SIGHUP: .*policies\.json: must be a regular file/.test(server.log), 1000);
   process.kill(elsewhere.pid, 'SIGHUP');
   await until('words', () => /SIGHUP: there is no file/.test(elsewhere.log), 1000);
   assert.deepEqual([await capacity(elsewhere), await capacity(server)], [77, 30]);

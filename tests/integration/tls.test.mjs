@@ -1,7 +1,7 @@
 // HTTPS: certificate and key, their replacement, and answers that are written past the library.
 
 import assert from 'node:assert/strict';
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { Child, run } from '../harness/child.mjs';
@@ -72,12 +72,40 @@ scenario('SIGHUP takes a new pair; a bad one is told of and the old one stays', 
   assert.notEqual((await curl(first.cert, `${url}/healthz`)).code, 0);
 });
 
+async function makePipe(path) {
+  assert.equal((await run('mkfifo', [path])).code, 0);
+  return path;
+}
+
+scenario('SIGHUP with a pipe in place of a file waits for nobody: the old pair stays, and serves', async (world) => {
+  const directory = world.directory();
+  const [kept, used] = [await makePair(directory, 'a'), await makePair(directory, 'used')];
+  const restore = () => (copyFileSync(kept.cert, used.cert), copyFileSync(kept.key, used.key));
+  restore();
+  const { child, url } = await startServer(world, used);
+  for (const [option, file] of [['--tls-cert', used.cert], ['--tls-key', used.key]]) {
+    restore();
+    rmSync(file);
+    await makePipe(file);
+    child.signal('SIGHUP');
+    const words = new RegExp(`SIGHUP: certificate and key stay as they were: ${option} \\S+: must be a regular file`);
+    await until(`words of ${option}`, () => words.test(child.stderr), 3000);
+    assert.equal((await curl(kept.cert, `${url}/healthz`)).status, 200);
+    rmSync(file);
+  }
+  assert.equal((await child.end('SIGTERM')).code, 0);
+});
+
 scenario('a pair that cannot serve ends the start with one line', async (world) => {
   const directory = world.directory();
   const [one, other] = [await makePair(directory, 'a'), await makePair(directory, 'b')];
+  const pipe = await makePipe(join(directory, 'pipe'));
+  const large = join(directory, 'large');
+  assert.equal((await run('truncate', ['-s', '1048577', large])).code, 0);
   const cases = [
     [1, /is not the key of the certificate/, one.cert, other.key], [1, /cannot be read/, join(directory, 'none'), one.key],
-    [1, /--tls-key .*no key/, one.cert, one.cert], [1, /--tls-cert .*no certificate/, one.key, one.key],
+    [1, /--tls-cert .*must be a regular file/, pipe, one.key], [1, /--tls-key .*must be a regular file/, one.cert, pipe],
+    [1, /--tls-key .*at most 1048576 bytes/, one.cert, large], [1, /--tls-key .*no key/, one.cert, one.cert], [1, /--tls-cert .*no certificate/, one.key, one.key],
   ];
   for (const [code, words, cert, key] of cases) {
     const result = await runProgram(['--port', '0', '--tls-cert', cert, '--tls-key', key]);
