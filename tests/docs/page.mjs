@@ -18,9 +18,9 @@ async function traffic(page) {
     await page.keyboard.press(key);
     await sleep(900);
   }
-  for (const name of ['Run Burst', 'Run Many clients', '150 % Steady rate']) {
+  for (const [name, ms] of [['Run Burst', 3000], ['Run Many clients', 5000], ['150 % Steady rate', 10500]]) {
     await page.getByRole('button', { name }).click();
-    await sleep(name === 'Run Burst' ? 3000 : 5000);
+    await sleep(ms);
   }
   await page.keyboard.press('s');
   await page.evaluate(() => window.scrollTo(0, 0));
