@@ -177,7 +177,7 @@ static void write_results(struct json_out *json, const struct run_told *told,
     json_end(json);
 }
 
-/* Requests a second, in millionths. At a rate n requests span n - 1 intervals: 15 at 1.5/s are over in 9.33 s. */
+/* Requests a second, in millionths. At a rate n requests span n - 1 intervals: 15 at 1.5/s take 9.33 s. */
 static int64_t achieved(const struct run_told *told, const struct run_totals *totals) {
     int64_t count = (int64_t)(totals->sent / told->row_count); /* compared: to each */
     int64_t spans = told->plan->order.rate > 0 && count > 0 ? count - 1 : count;
