@@ -19,6 +19,7 @@ bool cors_origin_valid(const char *text) {
     size_t scheme_len = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
 
     if (strcmp(text, "*") == 0) return true;
+    if (strlen(text) > CORS_ORIGIN_MAX) return false;
     return host && (size_t)(host - text) == scheme_len && scheme_len > 0 && host[3] != '\0' &&
            host[3] != ':' && host[3 + strspn(host + 3, host_chars)] == '\0';
 }

@@ -12,7 +12,13 @@ struct cors_origins {
     size_t count;
 };
 
-/* Is it an origin as browsers write it (scheme, host, port if not the scheme's own), or "*"? */
+enum {
+    CORS_ORIGIN_MAX = 300,                   /* scheme, a name of 253 characters, port */
+    CORS_HEADERS_MAX = CORS_ORIGIN_MAX + 260 /* what cors_headers adds, with line ends */
+};
+
+/* Is it an origin as browsers write it (scheme, host, port if not the scheme's own; no more than
+ * CORS_ORIGIN_MAX bytes), or "*"? */
 bool cors_origin_valid(const char *text);
 void cors_origins_add(struct cors_origins *origins, const char *name);
 void cors_origins_free(struct cors_origins *origins);

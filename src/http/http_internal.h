@@ -9,9 +9,15 @@
 #include "http/client_ip.h"
 #include "http/http.h"
 
-/* Request line, headers and the answer's headers share this much a connection. microhttpd clears it for each
- * request, so that small is fast as well as lean. */
-enum { HTTP_CONNECTION_MEMORY = 8 * 1024 };
+/* Request line, headers and the answer's headers share a connection's memory. microhttpd clears it for each
+ * request, so that small is fast as well as lean; too small, it would hang up on an answer that has been
+ * decided. So each has its part, and so has what microhttpd reads beyond the head, of the next request. */
+enum {
+    HTTP_HEAD_MAX = 7 * 1024,
+    HTTP_SURPLUS_MAX = 1024,
+    HTTP_ANSWER_HEAD_MAX = 3 * 1024,
+    HTTP_CONNECTION_MEMORY = HTTP_HEAD_MAX + HTTP_SURPLUS_MAX + HTTP_ANSWER_HEAD_MAX
+};
 
 struct http {
     struct ev_loop *loop;
@@ -127,7 +133,7 @@ void http_request_respond(struct http_request *r, unsigned status, const char *c
 
 /* --- http_refusal.c --- */
 
-extern const struct http_fault http_long_target, http_long_head; /* http_head.h */
+extern const struct http_fault http_long_target, http_long_head, http_long_trailer; /* http_head.h */
 
 /* MHD_queue_response for a request's status. The name itself means something else here. */
 enum MHD_Result http_queue(struct http_request *r, struct MHD_Response *response);

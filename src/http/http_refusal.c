@@ -28,6 +28,9 @@ const struct http_fault http_long_target = {414,
 const struct http_fault http_long_head = {431,
                                           "The head is too long: target and header fields may have 7 KiB, "
                                           "less 64 bytes a field; Cookie counts twice."};
+const struct http_fault http_long_trailer = {431,
+                                             "The body's trailer is too long: with the head it may have 7 "
+                                             "KiB, less 64 bytes a field."};
 static const struct http_fault bad_length = {400, "Content-Length is not a number."};
 static const struct http_fault bad_line = {400, "The first line is not METHOD, one space, target, one space, "
                                                 "version (HTTP/1.0 or HTTP/1.1), CR LF."};
@@ -36,7 +39,6 @@ static const struct http_fault bad_field = {400,
                                             "before the colon."};
 static const struct http_fault bad_version = {505, "HTTP/1.1 and HTTP/1.0 are spoken here."};
 static const struct http_fault bad_chunks = {400, "The body's chunks cannot be read."};
-static const struct http_fault bad_trailer = {431, "The body's trailer is too long."};
 static const struct http_fault large = {413, "The body is larger than any address takes."};
 
 /* Where it was in the request tells what it minds. */
@@ -47,7 +49,7 @@ static const struct http_fault *fault_of(struct http_connection *c, unsigned sta
     if (status == 505) return &bad_version;
     if (status == 413) return &large;
     if (status == 414) return &http_long_target;
-    if (status == 431) return in_head ? &http_long_head : &bad_trailer;
+    if (status == 431) return in_head ? &http_long_head : &http_long_trailer;
     if (status != 400) return NULL;
     if (!in_head) return &bad_chunks;
     if (MHD_get_connection_info(c->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)) return &bad_length;

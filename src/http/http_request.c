@@ -15,12 +15,16 @@
 #include "http/http_raw.h"
 #include "http/respond.h"
 #include "http/services.h"
+#include "limit/rate_headers.h"
 
 /* A refused request's body up to this size is read and dropped, so that the connection can be kept. */
 enum { DRAIN_MAX = 64 * 1024 };
 enum { WAITING_AWAKE = 256 };
-/* The head of an answer has this much of a connection's memory for sure. */
-enum { ANSWER_HEAD_MAX = 1024 };
+/* Of an answer's head, all but the decision and CORS: status, type, length, date, connection, validators,
+ * what may be cached and sniffed. */
+enum { PLAIN_HEAD_MAX = 640 };
+_Static_assert(PLAIN_HEAD_MAX + RATE_HEADERS_MAX + CORS_HEADERS_MAX <= HTTP_ANSWER_HEAD_MAX,
+               "the head of a decision fits in whatever a request leaves");
 
 /* microhttpd would take the query apart for us, in the memory that the answer needs, and hang up when that is
  * used up. uri.c does it better: leave it nothing. */
@@ -144,9 +148,9 @@ static enum MHD_Result refuse_early(struct http_request *r) {
     return queue(r);
 }
 
-/* What lies in the connection's memory besides the head: a record a field, and what was copied. */
+/* What lies in the connection's memory: the head, a record a field, and what was copied. */
 static size_t memory_of(struct http_request *r, size_t head_size) {
-    enum { RECORD = 64, ALL = MHD_HEADER_KIND | MHD_COOKIE_KIND };
+    enum { RECORD = 64, ALL = MHD_HEADER_KIND | MHD_COOKIE_KIND | MHD_FOOTER_KIND };
     const char *cookies = request_header(&r->pub, "Cookie");
     int records = MHD_get_connection_values(r->connection, (enum MHD_ValueKind)ALL, NULL, NULL);
 
@@ -162,8 +166,26 @@ static const struct http_fault *check_head(struct http_request *r, const char *m
     head.fields = (size_t)MHD_get_connection_values(r->connection, MHD_HEADER_KIND, NULL, NULL);
     /* Later versions leave memory in another state, and refuse most of this themselves. */
     fault = MHD_VERSION < 0x00097700 ? http_head_check(&head, &r->chunked) : NULL;
-    if (fault || memory_of(r, head.size) + ANSWER_HEAD_MAX <= HTTP_CONNECTION_MEMORY) return fault;
+    if (fault || memory_of(r, head.size) <= HTTP_HEAD_MAX) return fault;
     return r->target_len > head.size / 2 ? &http_long_target : &http_long_head;
+}
+
+static enum MHD_Result add_size(void *size, enum MHD_ValueKind kind, const char *name, const char *value) {
+    enum { AROUND = sizeof ": \r\n" - 1 };
+
+    (void)kind;
+    *(size_t *)size += strlen(name) + (value ? strlen(value) : 0) + AROUND;
+    return MHD_YES;
+}
+
+/* The fields behind the last chunk lie where the head does. */
+static const struct http_fault *check_trailer(struct http_request *r) {
+    size_t size =
+        MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
+
+    if (!r->chunked) return NULL;
+    MHD_get_connection_values(r->connection, MHD_FOOTER_KIND, add_size, &size);
+    return memory_of(r, size) <= HTTP_HEAD_MAX ? NULL : &http_long_trailer;
 }
 
 static enum MHD_Result refuse(struct http_request *r, const struct http_fault *fault) {
@@ -244,6 +266,8 @@ enum MHD_Result http_request_step(void *http, struct MHD_Connection *connection,
     if (r->phase != PHASE_BODY) return MHD_YES; /* still waiting */
     r->http->progress = true;
     if (!r->response) {
+        const struct http_fault *fault = check_trailer(r);
+        if (fault) return refuse(r, fault);
         r->phase = PHASE_DISPATCHED;
         r->http->callbacks.complete(&r->pub);
     }

@@ -9,11 +9,8 @@
 
 #include "base/decimal.h"
 
-/* `"<policy>/<limit>";q=<units>;w=<seconds>` and `, ` for each limit; 48 is more than two numbers take. */
-enum { LINE_MAX_BYTES = LIMITS_MAX * (POLICY_NAME_MAX + LIMIT_NAME_MAX + 48) };
-
 struct line {
-    char text[LINE_MAX_BYTES];
+    char text[RATE_LINE_MAX];
     size_t len;
 };
 
@@ -26,7 +23,7 @@ int64_t seconds_up(int64_t us) {
     return us / MICRO + (us % MICRO > 0);
 }
 
-/* What does not fit is left out: by LINE_MAX_BYTES nothing is. */
+/* What does not fit is left out: by RATE_LINE_MAX nothing is. */
 static void line_add(struct line *line, const char *text, size_t len) {
     if (len >= sizeof line->text - line->len) return;
     memcpy(line->text + line->len, text, len);

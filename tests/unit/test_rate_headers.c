@@ -159,13 +159,15 @@ END_TEST
 /* The longest names and numbers there can be: nothing is cut. */
 START_TEST(longest_line) {
     struct policy policy = {.limit_count = 0};
-    struct decision decision = {.count = LIMITS_MAX};
+    struct decision decision = {.outcome = DECISION_DENIED, .count = LIMITS_MAX};
+    const char shadow[] = "X-RateLimit-Shadow: denied\r\n";
     char limit[LIMIT_NAME_MAX + 1] = "";
     memset(policy.name, 'p', POLICY_NAME_MAX);
     memset(limit, 'l', LIMIT_NAME_MAX);
     for (size_t i = 0; i < LIMITS_MAX; i++) {
         add_limit(&policy, limit, 1000000000 * MICRO, 100000000 * MICRO, 31536000 * MICRO);
-        decision.limits[i] = (struct limit_state){.remaining = 1000000000, .reset_after_us = DECADE_US};
+        decision.limits[i] = (struct limit_state){
+            .remaining = 1000000000, .reset_after_us = DECADE_US, .retry_after_us = DECADE_US};
     }
     struct seen seen = {""};
     rate_headers(&policy, &decision, WALL_US, true, collect, &seen);
@@ -176,6 +178,11 @@ START_TEST(longest_line) {
     for (const char *at = seen.text; (at = strstr(at, ";r=1000000000;t=315360000")); at++)
         members++;
     ck_assert_uint_eq(members, 2 * LIMITS_MAX);
+    size_t len = strlen(seen.text) + strlen(shadow);
+    for (const char *at = seen.text; (at = strchr(at, '\n')); at++)
+        len++; /* CR */
+    ck_assert_uint_le(len, RATE_HEADERS_MAX);
+    ck_assert_uint_gt(len, RATE_HEADERS_MAX - 200);
 }
 END_TEST
 
