@@ -24,6 +24,8 @@
 /* A document may have a megabyte, and nobody's request waits for it but the change's own. */
 enum { TIMEOUT_MS = 1000, GOODBYE_MS = 100, ARGS_MAX = 10, NUMBER_MAX = 24, WORDS_MAX = REDIS_FAULT_WORDS };
 
+enum { ALIVE_MAX = 1000000 }; /* instances: nobody has more */
+
 enum { REPLY_STATE, REPLY_VERSION, REPLY_NONCE, REPLY_FORGETS, REPLY_DOCUMENT, REPLY_COUNT };
 
 static struct redis_script config_script = {.name = "config", .text = lua_config_text};
@@ -211,7 +213,7 @@ static void on_alive(void *arg, enum redis_status status, const struct redis_val
     int64_t count;
     if (status == REDIS_ERROR) complain(redis, redis->alive_complaint, error);
     if (status == REDIS_OK) complain(redis, redis->alive_complaint, "");
-    if (status != REDIS_OK || !redis_value_int(value, &count) || count < 1) return;
+    if (status != REDIS_OK || !redis_value_int(value, &count) || count < 1 || count > ALIVE_MAX) return;
     if (atomic_exchange(&redis->alive, (unsigned)count) != (unsigned)count)
         redis->events->counted(redis->arg, (unsigned)count);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/xmalloc.h"
+#include "limit/exact.h"
 #include "limit/redis_key.h"
 
 enum { ARGS_MAX = 6, NAME_MAX_BYTES = 1024, TEXT_MAX = 256 * 1024 };
@@ -77,9 +78,10 @@ static void add_text(struct key_state *state, const struct redis_value *value, s
 }
 
 /* A flat list of pairs. */
-static void take_pairs(struct key_state *state, struct key_pairs *pairs, const struct redis_value *list) {
+static void take_pairs(struct key_state *state, struct key_pairs *pairs, size_t most,
+                       const struct redis_value *list) {
     size_t count = redis_value_count(list) / 2;
-    for (size_t i = 0; i < count && pairs->count < KEY_PAIRS_MAX; i++) {
+    for (size_t i = 0; i < count && pairs->count < most; i++) {
         struct key_pair *pair = &pairs->pairs[pairs->count++];
         add_text(state, redis_value_at(list, 2 * i), &pair->name, &pair->name_len);
         add_text(state, redis_value_at(list, 2 * i + 1), &pair->value, &pair->value_len);
@@ -93,22 +95,23 @@ static void take_type(struct key_state *state, const struct redis_value *value) 
 
 static void take_ttl(struct key_state *state, const struct redis_value *value) {
     if (!redis_value_int(value, &state->ttl_ms)) state->ttl_ms = -1;
+    state->ttl_ms = exact_min(state->ttl_ms, EXACT / 1000); /* somebody may have set 292 million years */
 }
 
 static void take_fields(struct key_state *state, const struct redis_value *value) {
-    take_pairs(state, &state->fields, redis_value_at(value, 1));
+    take_pairs(state, &state->fields, KEY_PAIRS_MAX, redis_value_at(value, 1));
 }
 
 static void take_members(struct key_state *state, const struct redis_value *value) {
-    if (!redis_value_int(value, &state->members)) state->members = 0;
+    if (!redis_value_int(value, &state->members) || state->members < 0) state->members = 0;
 }
 
 static void take_oldest(struct key_state *state, const struct redis_value *value) {
-    take_pairs(state, &state->oldest, value);
+    take_pairs(state, &state->oldest, KEY_ENTRIES_MAX, value);
 }
 
 static void take_newest(struct key_state *state, const struct redis_value *value) {
-    take_pairs(state, &state->newest, value);
+    take_pairs(state, &state->newest, KEY_ENTRIES_MAX, value);
 }
 
 /* Bounded, whatever lies at the key: HSCAN shows a small hash whole and of a large one a part. What does not

@@ -14,7 +14,7 @@ static bool join(const struct key_state *key, struct algorithm_field *fields, si
     size_t members = (size_t)key->members, old = key->oldest.count;
     size_t rest = members > old ? members - old : 0;
 
-    if (rest > key->newest.count) return false;
+    if (rest > key->newest.count || old + rest > KEY_PAIRS_MAX) return false;
     for (size_t i = 0; i < old && i < members; i++)
         add(key, &key->oldest.pairs[i], fields, count);
     for (size_t i = key->newest.count - rest; i < key->newest.count; i++)

@@ -2,10 +2,17 @@
  * much too long the wait is, and how long it is for a cost of 1. */
 #include "limit/script_reply.h"
 
+#include "base/decimal.h"
+#include "limit/exact.h"
+
 enum {
     HEAD = 1,     /* time */
     PER_LIMIT = 3 /* wait for this cost, whole units left, wait for one more */
 };
+
+/* Forty years. Every limit is as new after ten at most; a state may be written as long ahead of a clock that
+ * went back, and what delayed requests took in advance is far less. Sums of such numbers cannot overflow. */
+static const int64_t wait_max_us = 4 * 315360000LL * MICRO;
 
 struct limit_reply {
     int64_t due_us, left, more_us;
@@ -17,9 +24,9 @@ static bool read_count(const struct redis_value *value, size_t index, int64_t hi
 }
 
 static bool read_limit(const struct redis_value *value, size_t at, int64_t units, struct limit_reply *reply) {
-    return read_count(value, at, INT64_MAX, &reply->due_us) &&
+    return read_count(value, at, wait_max_us, &reply->due_us) &&
            read_count(value, at + 1, units, &reply->left) &&
-           read_count(value, at + 2, INT64_MAX, &reply->more_us);
+           read_count(value, at + 2, wait_max_us, &reply->more_us);
 }
 
 static int64_t above(int64_t wait_us, int64_t longest_us) {
@@ -31,7 +38,7 @@ bool script_reply_read(const struct redis_value *value, const struct limit_setti
     struct limit_reply replies[LIMITS_MAX];
     int64_t due_us = 0;
     if (redis_value_count(value) != HEAD + PER_LIMIT * count ||
-        !read_count(value, 0, INT64_MAX, &decision->now_us))
+        !read_count(value, 0, EXACT, &decision->now_us))
         return false;
     for (size_t i = 0; i < count; i++) {
         if (!read_limit(value, HEAD + PER_LIMIT * i, limit_units(&limits[i]), &replies[i])) return false;

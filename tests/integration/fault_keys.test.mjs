@@ -8,6 +8,7 @@ import { admitted, burst } from '../harness/http.mjs';
 import { answers } from '../harness/outage.mjs';
 import { scenario } from '../harness/scenario.mjs';
 import { sanitizerFactor } from '../harness/server.mjs';
+import { bulk, preamble } from '../harness/stub_redis.mjs';
 import { sleep, until } from '../harness/time.mjs';
 
 // Three at once: windows of so many seconds, and buckets that gain one in `interval`.
@@ -163,6 +164,19 @@ async function flood(port, count, path, connections = 4) {
   await Promise.all(Array.from({ length: connections }, lane));
   return statuses;
 }
+
+scenario('what a Redis that lies says of a key is cut to what there may be', async (world) => {
+  const pairs = `*160\r\n${bulk('0000000000000001:1').concat(bulk('1700000000000000')).repeat(80)}`;
+  const lies = { TYPE: '+zset\r\n', PTTL: ':9223372036854775807\r\n', ZCARD: ':160\r\n', ZRANGE: pairs, HSCAN: '-WRONGTYPE\r\n' };
+  const stub = await world.stubRedis((args) => lies[args[0]] ?? preamble(args) ?? '*4\r\n:1700000000000000\r\n:0\r\n:9\r\n:1\r\n');
+  const server = await world.server({ redis: stub, args: answers(null, 'closed') });
+  const { status, json } = await server.request('/admin/keys?policy=default&key=k');
+  assert.equal(status, 200);
+  const [{ ttl, fields }] = json.limits;
+  assert.ok(ttl > 0 && ttl <= 9e9, `ttl ${ttl}`);
+  assert.deepEqual([fields.oldest.length, fields.newest.length], [5, 5]);
+  assert.equal((await server.request('/lab/state?policy=default&user=k')).status, 200);
+});
 
 scenario('case MEM-06: a flood writes no more than the limit into the log, and the limit itself is bounded', async (world) => {
   const { redis, server } = await world.pair({ args: answers(null, 'closed') });

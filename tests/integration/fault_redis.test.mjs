@@ -154,6 +154,11 @@ const WRONG_REPLIES = {
   'nil bulk': '$-1\r\n', 'empty array': '*0\r\n', 'nil array': '*-1\r\n', integer: ':1\r\n', status: '+OK\r\n', error: '-ERR x\r\n',
   'short array': '*2\r\n:1\r\n$-1\r\n', 'array of text': `*12\r\n${'$1\r\nx\r\n'.repeat(12)}`, 'array of huge': `*12\r\n${':-9223372036854775808\r\n'.repeat(12)}`,
   'long array': `*64\r\n${':1\r\n'.repeat(64)}`, 'half a reply': { bytes: '*2\r\n:1', close: true }, 'nothing but an end': { bytes: '', close: true },
+  ...Object.fromEntries([
+    ['9223372036854775807', '0', '9', '1'], ['9000000000000001', '0', '9', '1'], ['1700000000000000', '9223372036854775807', '0', '1'],
+    ['1700000000000000', '0', '9', '9223372036854775807'], ['1700000000000000', '1261440000000001', '0', '1'],
+    ['1700000000000000', '0', '9', '1261440000000001'], ['1700000000000000', '0', '9', '-1'], ['1700000000000000', '0', '1000000001', '1'],
+  ].map((numbers) => [`impossible numbers ${numbers}`, `*4\r\n${numbers.map((number) => `:${number}\r\n`).join('')}`])),
   garbage: 'garbage\r\n', 'always NOSCRIPT': '-NOSCRIPT No matching script.\r\n',
 };
 const ERROR_REPLIES = [
