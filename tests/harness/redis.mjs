@@ -1,5 +1,6 @@
 // A private redis-server: own directory, Unix socket and free port, stopped by its pid. Keeps nothing on disk.
 
+import { randomInt } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,12 +10,18 @@ import { Child } from './child.mjs';
 import { RedisClient } from './resp.mjs';
 import { until } from './time.mjs';
 
+const PORTS = [20000, 32768]; // below those that the kernel gives to outgoing connections, one of which could come first
+
+// A port of this machine where nobody listens now.
 export async function freePort() {
-  const probe = net.createServer();
-  await new Promise((resolve, reject) => probe.listen(0, '127.0.0.1', resolve).once('error', reject));
-  const { port } = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
+  for (;;) {
+    const probe = net.createServer();
+    const port = randomInt(...PORTS);
+    const free = await new Promise((resolve) => probe.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true)));
+    if (!free) continue;
+    await new Promise((resolve) => probe.close(resolve));
+    return port;
+  }
 }
 
 export class RedisServer {
