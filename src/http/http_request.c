@@ -48,22 +48,29 @@ void *http_request_begin(void *http, const char *target, struct MHD_Connection *
     return r;
 }
 
-/* The handler has returned without an answer. Up to WAITING_AWAKE requests wait without being suspended,
- * which spares two epoll_ctl each; microhttpd looks at every one of them in each of its runs, and counts
- * their waiting as idleness, so that more, and those that are held, are suspended. */
+/* The handler has returned without an answer. */
 static void wait_for_answer(struct http_request *r) {
     struct http *http = r->http;
 
     r->phase = PHASE_WAITING;
-    r->suspended = r->pub.held || http->awake >= WAITING_AWAKE;
-    if (r->suspended)
-        MHD_suspend_connection(r->connection);
-    else
-        http->awake++;
+    http->awake++;
     r->prev = NULL;
     r->next = http->waiting;
     if (http->waiting) http->waiting->prev = r;
     http->waiting = r;
+}
+
+/* Up to WAITING_AWAKE requests wait without being suspended, which spares two epoll_ctl each; microhttpd
+ * looks at every one of them in each of its runs, and counts their waiting as idleness, so that more, and
+ * those that are held, are suspended. Not in the call that found no answer, but when microhttpd looks again:
+ * only in between it notes that the connection is not to be read. If it were resumed without that note,
+ * microhttpd would read before it writes the answer, and hang up, without a word, on a client that has sent
+ * its end. */
+static void keep_waiting(struct http_request *r) {
+    if (r->suspended || (!r->pub.held && r->http->awake <= WAITING_AWAKE)) return;
+    r->suspended = true;
+    r->http->awake--;
+    MHD_suspend_connection(r->connection);
 }
 
 static void wait_is_over(struct http_request *r) {
@@ -263,7 +270,8 @@ enum MHD_Result http_request_step(void *http, struct MHD_Connection *connection,
     if (!r || r->c->refused) return MHD_NO;
     if (r->phase == PHASE_NEW) return on_headers(r, method, version);
     if (*len > 0) return on_body(r, data, len);
-    if (r->phase != PHASE_BODY) return MHD_YES; /* still waiting */
+    if (r->phase == PHASE_WAITING) keep_waiting(r);
+    if (r->phase != PHASE_BODY) return MHD_YES;
     r->http->progress = true;
     if (!r->response) {
         const struct http_fault *fault = check_trailer(r);
