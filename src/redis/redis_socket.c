@@ -20,10 +20,12 @@
 
 enum {
     READ_CHUNK = 64 * 1024,
-    REPLY_MAX = 64 * 1024 * 1024, /* bytes of one reply; no reply of ours comes near */
+    REPLY_MAX = 4 * 1024 * 1024,  /* bytes of one reply; a document has 1 MiB at most, a page of keys less */
+    LINE_MAX_BYTES = 64 * 1024,   /* of a reply that is a line, such as an error */
+    LENGTH_LINE_MAX = 24,         /* a length's digits and its line end */
     QUEUE_MAX = 64 * 1024 * 1024, /* bytes that may wait to be sent */
     QUEUE_KEEP = 1024 * 1024,     /* memory that an empty queue may hold on to */
-    ELEMENTS_MAX = 64 * 1024, /* of an array: hiredis makes room for all when it reads how many there are */
+    ELEMENTS_MAX = 64 * 1024,     /* of a reply: hiredis makes room when it reads how many there are */
     KEEPALIVE_SECONDS = 15
 };
 
@@ -45,6 +47,8 @@ struct redis_socket {
     redisReader *reader;
     redisReplyObjectFunctions make; /* hiredis's own, but for arrays */
     void *(*make_array)(const redisReadTask *task, array_size elements);
+    size_t reply_len;      /* bytes so far of the reply that is not whole */
+    size_t reply_elements; /* room made so far for its arrays */
     struct buf out;
     size_t out_sent; /* bytes at the front of `out` that are gone */
 };
@@ -87,6 +91,28 @@ static void end(struct redis_socket *s, const char *why) {
 
 /* --- in --- */
 
+/* How many bytes the text announces if hiredis stands before that of a bulk reply, whose type it has read;
+ * -1 if it does not: then it waits for the end of a line. */
+static long long announced(const char *text, size_t len) {
+    long long bytes = 0;
+    for (size_t i = 0; i < len && i < LENGTH_LINE_MAX; i++) {
+        if (text[i] == '\r') return i > 0 ? bytes : -1;
+        if (text[i] < '0' || text[i] > '9') return -1;
+        bytes = bytes > REPLY_MAX ? bytes : 10 * bytes + (text[i] - '0');
+    }
+    return -1;
+}
+
+/* NULL while the reply that is not whole may become one. hiredis would take a line of any length, and search
+ * it anew from its beginning at each piece that comes. */
+static const char *too_long(const struct redis_socket *s) {
+    const char *rest = s->reader->buf + s->reader->pos;
+    size_t len = s->reader->len - s->reader->pos;
+    long long bytes = announced(rest, len);
+    if (s->reply_len > REPLY_MAX || bytes > REPLY_MAX) return "a reply of more than 4 MiB";
+    return bytes < 0 && len > LINE_MAX_BYTES ? "a reply with a line of more than 64 KiB" : NULL;
+}
+
 /* Hands on every reply that is whole. */
 static void tell_replies(struct redis_socket *s) {
     while (!s->dead && !s->ended) {
@@ -98,9 +124,12 @@ static void tell_replies(struct redis_socket *s) {
             return;
         }
         if (!reply) {
-            if (s->reader->len - s->reader->pos > REPLY_MAX) end(s, "a reply of more than 64 MiB");
+            const char *why = too_long(s);
+            if (why) end(s, why);
             return;
         }
+        s->reply_len = s->reader->len - s->reader->pos;
+        s->reply_elements = 0;
         s->events->reply(s->arg, reply);
         freeReplyObject(reply);
     }
@@ -112,6 +141,7 @@ void redis_socket_poll(struct redis_socket *s) {
     enter(s);
     ssize_t got = recv(s->fd, chunk, sizeof chunk, 0);
     if (got > 0) {
+        s->reply_len += (size_t)got;
         if (redisReaderFeed(s->reader, chunk, (size_t)got) == REDIS_OK)
             tell_replies(s);
         else
@@ -227,8 +257,10 @@ static int connecting_socket(const struct sockaddr *address, socklen_t address_l
 }
 
 static void *make_bounded_array(const redisReadTask *task, array_size elements) {
-    const struct redis_socket *s = task->privdata;
-    return elements <= ELEMENTS_MAX ? s->make_array(task, elements) : NULL; /* NULL ends the stream */
+    struct redis_socket *s = task->privdata;
+    if ((size_t)elements > ELEMENTS_MAX - s->reply_elements) return NULL; /* it ends the stream */
+    s->reply_elements += (size_t)elements;
+    return s->make_array(task, elements);
 }
 
 /* False without memory. */

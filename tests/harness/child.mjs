@@ -109,4 +109,5 @@ export const childrenOf = (pid) =>
 
 export const openFiles = (pid) => readdirSync(`/proc/${pid}/fd`).length;
 
+export const peakKiB = (pid) => Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmHWM:\s+(\d+)/)[1]);
 export const residentKiB = (pid) => Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)[1]);

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-import { Child, openFiles, residentKiB, run } from './child.mjs';
+import { Child, openFiles, peakKiB, residentKiB, run } from './child.mjs';
 import { HttpClient, burst } from './http.mjs';
 
 const repository = fileURLToPath(new URL('../../', import.meta.url));
@@ -82,6 +82,10 @@ export class Server {
 
   get openFiles() {
     return openFiles(this.pid);
+  }
+
+  get peakKiB() {
+    return peakKiB(this.pid);
   }
 
   get residentKiB() {

@@ -22,7 +22,8 @@ export class StubRedis {
   #sockets = new Set();
   commands = [];
 
-  // `answer(args)`: the bytes to send; {bytes, close: true} to hang up after them; null to stay silent.
+  // `answer(args)`: the bytes to send; {bytes, close: true} to hang up after them; {bytes, endless} to go on with `endless`
+  // again and again; null to stay silent.
   static async start(answer) {
     const stub = new StubRedis();
     stub.answer = answer;
@@ -48,10 +49,17 @@ export class StubRedis {
 
   #reply(socket, answer) {
     if (answer === null) return;
-    const { bytes, close } = typeof answer === 'string' ? { bytes: answer, close: false } : answer;
+    const { bytes, close, endless } = typeof answer === 'string' ? { bytes: answer } : answer;
     if (!socket.writable) return;
     if (close) socket.end(bytes, 'latin1');
     else socket.write(bytes, 'latin1');
+    if (!endless) return;
+    const more = Buffer.from(endless.repeat(Math.ceil(65536 / endless.length)), 'latin1');
+    const goOn = () => {
+      while (socket.writable && socket.write(more));
+    };
+    socket.on('drain', goOn);
+    goOn();
   }
 
   async close() {

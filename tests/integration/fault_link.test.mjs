@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { bucket } from '../harness/decision.mjs';
 import { OUTAGE, answers, assertInTime, fromRedis, logged, recovered } from '../harness/outage.mjs';
 import { scenario } from '../harness/scenario.mjs';
+import { sanitizerFactor } from '../harness/server.mjs';
 import { preamble } from '../harness/stub_redis.mjs';
 import { Lateness, until } from '../harness/time.mjs';
 
@@ -88,4 +89,31 @@ scenario('case RED-15: a node that redirects everything, from the first greeting
   const server = await world.server({ redis: stub, threads: 1, args: answers(null, 'local') });
   OUTAGE.local(await server.hit('k'));
   await logged(server, /Redis is not available: MOVED .*node of a Redis Cluster/);
+});
+
+const ENDLESS = {
+  'a line': [{ bytes: '+', endless: 'x' }, /line of more than 64 KiB/], 'an error': [{ bytes: '-ERR ', endless: 'x' }, /line of more than 64 KiB/],
+  'a number': [{ bytes: ':', endless: '1' }, /line of more than 64 KiB/], 'a length': [{ bytes: '$', endless: '0' }, /line of more than 64 KiB/],
+  'a long text': [{ bytes: '$4194305\r\n', endless: 'x' }, /reply of more than 4 MiB/],
+  'long texts': [{ bytes: '*60000\r\n', endless: `$65536\r\n${'x'.repeat(65536)}\r\n` }, /reply of more than 4 MiB/],
+  'arrays in arrays': [{ bytes: '', endless: '*60000\r\n' }, /cannot read its reply/],
+};
+
+scenario('a reply without an end: one outage answer in time, the connection given up, HTTP and memory untouched', async (world) => {
+  for (const [what, [endless, words]] of Object.entries(ENDLESS)) {
+    const stub = await world.stubRedis((args) => preamble(args) ?? (args.some((arg) => arg.includes(`${COMMAND}:`)) ? endless : null));
+    const server = await world.server({ redis: stub, threads: 1, args: answers(null, 'closed') });
+    const memory = server.residentKiB;
+    const lateness = new Lateness();
+    for (let i = 0; i < 2; i++) {
+      const [decision, health] = await assertInTime([server.hit('k'), server.request('/healthz')], lateness);
+      OUTAGE.closed(decision);
+      assert.equal(health.status, 200);
+    }
+    lateness.stop();
+    await logged(server, words);
+    const grown = server.peakKiB - memory;
+    assert.ok(grown < 24 * 1024 * sanitizerFactor(), `${what}: memory grew by ${grown} KiB`);
+    await server.close();
+  }
 });

@@ -90,6 +90,45 @@ START_TEST(a_deep_reply_is_survived) {
 }
 END_TEST
 
+static const struct long_reply {
+    const char *head, *tail;
+    size_t filling;
+    enum redis_status status;
+} long_replies[] = {
+    {"+", "\r\n", 65536, REDIS_OK},
+    {"-", "\r\n", 65535, REDIS_ERROR},
+    {"+", "", 70000, REDIS_LOST},
+    {"-", "", 70000, REDIS_LOST},
+    {"$3000000\r\n", "\r\n", 3000000, REDIS_OK},
+    {"$4194305\r\n", "", 0, REDIS_LOST},
+    {"$99999999999999\r\n", "", 0, REDIS_LOST},
+    {"*2\r\n$3000000\r\n", "\r\n$3000000\r\n", 3000000, REDIS_LATE},
+};
+
+/* Whatever can be legal is read; what cannot ends the connection before it is all there. */
+START_TEST(long_replies_are_bounded) {
+    const struct long_reply *as = &long_replies[_i];
+    size_t head = strlen(as->head);
+    char *reply = malloc(head + as->filling + strlen(as->tail) + 1);
+    ck_assert_ptr_nonnull(reply);
+    strcpy(reply, as->head);
+    memset(reply + head, 'x', as->filling);
+    strcpy(reply + head + as->filling, as->tail);
+    stub.reply = reply;
+    if (as->status != REDIS_LATE) world->settings.timeout_ms = SOON_MS;
+    open_ready();
+    struct asked *asked = world_eval(world, "k");
+    ck_assert(world_until_answered(world, 2 * SOON_MS));
+    ck_assert_int_eq(asked->status, as->status);
+    stub.reply = ":7\r\n";
+    world_free(world);
+    world = NULL;
+    stub_redis_stop(&stub);
+    free(reply);
+    setup();
+}
+END_TEST
+
 START_TEST(a_reply_that_nobody_asked_for) {
     stub.reply = ":1\r\n:2\r\n:3\r\n";
     open_ready();
@@ -161,6 +200,8 @@ int main(void) {
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 30);
     tcase_add_loop_test(tcase, odd_replies_are_survived, 0, (int)(sizeof odd_replies / sizeof *odd_replies));
+    tcase_add_loop_test(tcase, long_replies_are_bounded, 0,
+                        (int)(sizeof long_replies / sizeof *long_replies));
     tcase_add_test(tcase, a_deep_reply_is_survived);
     tcase_add_test(tcase, a_reply_that_nobody_asked_for);
     tcase_add_loop_test(tcase, a_refused_handshake_is_said_and_tried_again, 0,
