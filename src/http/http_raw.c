@@ -23,7 +23,7 @@ static void add_date(struct buf *out) {
 }
 
 static void add_headers(struct buf *out, const struct http_request *r, size_t body_len) {
-    bool made = r && r->response; /* an answer that cannot be given any more: its fields are all there */
+    bool made = r && r->status != 0; /* an answer that cannot be given any more: its fields are all there */
 
     add_date(out);
     buf_adds(out, "Connection: close\r\n");

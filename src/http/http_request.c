@@ -330,10 +330,13 @@ size_t request_header_count(const struct request *request, const char *name) {
 
 void http_request_respond(struct http_request *r, unsigned status, const char *content_type,
                           struct MHD_Response *response) {
+    size_t len = r->fields.len;
+
     r->response = response;
     r->status = status;
     if (content_type) request_reply_fixed(&r->pub, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
     http_fields_give(r, response);
+    r->fields.len = len; /* an answer of http_raw.c in its place has a type of its own */
     if (r->http->draining || r->pub.reserved)
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     if (r->phase == PHASE_WAITING) {

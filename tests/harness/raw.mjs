@@ -14,7 +14,9 @@ export function parseAnswer(bytes, { head = false, closed = false } = {}) {
   const headers = {};
   for (const field of fields) {
     const colon = field.indexOf(':');
-    headers[field.slice(0, colon).toLowerCase()] = field.slice(colon + 1).trim();
+    const name = field.slice(0, colon).toLowerCase();
+    if (name in headers) throw new Error(`${name} twice: ${JSON.stringify(bytes.toString('latin1', 0, end))}`);
+    headers[name] = field.slice(colon + 1).trim();
   }
   const status = Number(match[1]);
   const body = parseBody(bytes.subarray(end + 4), status, headers, head, closed);

@@ -155,6 +155,32 @@ scenario('a head that is refused is answered at once, and the connection ends', 
   lateness.stop();
 });
 
+// Refused at once, with an answer that was to come behind the body, and then something is wrong with the body, too.
+const DRAINED = {
+  'more than is read': 'Transfer-Encoding: chunked\r\n\r\n' + `4000\r\n${'a'.repeat(16384)}\r\n`.repeat(5),
+  'a body that does not come': 'Content-Length: 10\r\n\r\nabc',
+  'a chunk that does not come': 'Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n',
+  'a bad chunk': 'Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\nzz\r\n',
+  'a long trailer': `Transfer-Encoding: chunked\r\n\r\n0\r\nX: ${'y'.repeat(12000)}\r\n`,
+};
+const TARGETS = { 404: 'POST /nothing', 405: 'POST /healthz', 401: 'PATCH /admin/config', 403: 'PATCH /admin/config' };
+
+scenario('an answer cut short has each field once, and all that it was to have', async (world) => {
+  const { server } = await world.pair({ env: { RATELIMITD_ADMIN_TOKEN: 'sesame-sesame-sesame' } });
+  const cases = Object.entries(TARGETS).flatMap((target) => Object.entries(DRAINED).map((body) => [...target, ...body]));
+  await burst(cases.length, 20, async (i) => {
+    const [status, target, what, body] = cases[i];
+    const raw = await RawConnection.open(server.port);
+    await raw.send(`${target} HTTP/1.1\r\n${HOST}${status === '403' ? 'Sec-Fetch-Site: cross-site\r\n' : ''}${body}`);
+    const answer = await raw.answer();
+    assertRefusal(raw, answer, /bad|long/.test(what) ? answer.status : Number(status), `${target}, ${what}`);
+    assert.equal('www-authenticate' in answer.headers, status === '401', what);
+    assert.equal('allow' in answer.headers, status === '405', what);
+    await raw.ended(3000);
+    raw.close();
+  });
+});
+
 const SERVED = {
   'chunked in capitals': post('Transfer-Encoding: Chunked\r\n', '3\r\nabc\r\n0\r\n\r\n'),
   'a GET with a body': get('Content-Length: 3\r\n') + 'abc',
