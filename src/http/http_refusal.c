@@ -2,6 +2,8 @@
  * words and once. Does not judge requests: http_head.c and http_request.c refuse the rest. */
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #include "http/cors.h"
 #include "http/http_head.h"
@@ -31,7 +33,7 @@ const struct http_fault http_long_head = {431,
 const struct http_fault http_long_trailer = {431,
                                              "The body's trailer is too long: with the head it may have 7 "
                                              "KiB, less 64 bytes a field."};
-static const struct http_fault bad_length = {400, "Content-Length is not a number."};
+static const struct http_fault bad_length = {400, "Content-Length is not a number with no space behind it."};
 static const struct http_fault bad_line = {400, "The first line is not METHOD, one space, target, one space, "
                                                 "version (HTTP/1.0 or HTTP/1.1), CR LF."};
 static const struct http_fault bad_field = {400,
@@ -40,6 +42,29 @@ static const struct http_fault bad_field = {400,
 static const struct http_fault bad_version = {505, "HTTP/1.1 and HTTP/1.0 are spoken here."};
 static const struct http_fault bad_chunks = {400, "The body's chunks cannot be read."};
 static const struct http_fault large = {413, "The body is larger than any address takes."};
+
+static bool find_bad_length(void *found, const char *name, const char *value) {
+    if (strcasecmp(name, "Content-Length") == 0 && (!*value || value[strspn(value, "0123456789")]))
+        *(bool *)found = true;
+    return !*(bool *)found;
+}
+
+/* The version lies where the target's end and one space leave it; a NUL is where the line had its end. */
+static bool line_is_good(const struct http_request *r) {
+    const char *version = r->target + r->target_len + 1;
+
+    return strcmp(version, "HTTP/1.1") == 0 || strcmp(version, "HTTP/1.0") == 0;
+}
+
+/* What microhttpd cannot read of a head: it looks at the first line, at the fields one by one, then at what
+ * they say. */
+static const struct http_fault *fault_of_head(const struct http_request *r) {
+    bool found = false;
+
+    if (!r || !line_is_good(r)) return &bad_line;
+    request_each_header(&r->pub, find_bad_length, &found);
+    return found ? &bad_length : &bad_field;
+}
 
 /* Where it was in the request tells what it minds. */
 static const struct http_fault *fault_of(struct http_connection *c, unsigned status) {
@@ -51,9 +76,7 @@ static const struct http_fault *fault_of(struct http_connection *c, unsigned sta
     if (status == 414) return &http_long_target;
     if (status == 431) return in_head ? &http_long_head : &http_long_trailer;
     if (status != 400) return NULL;
-    if (!in_head) return &bad_chunks;
-    if (MHD_get_connection_info(c->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)) return &bad_length;
-    return r && MHD_get_connection_values(c->mhd, MHD_HEADER_KIND, NULL, NULL) > 0 ? &bad_field : &bad_line;
+    return in_head ? fault_of_head(r) : &bad_chunks;
 }
 
 /* In the place of the library's function, which is called only by the library itself: we call it by its

@@ -138,6 +138,28 @@ scenario('a refusal behind requests that were served comes once, too, and in its
   });
 });
 
+// What the words of a refusal are about, whoever refuses.
+const LINE = /^(The first line is not|This is not the first line)/, FIELD = /^A header field is not/, LENGTH = /^Content-Length is not/;
+const WORDS = [
+  [LINE, 'GET /api\r\n'], [LINE, 'GET\r\n'], [LINE, 'GET /api HTTP/1\r\n'], [LINE, 'GET /api HTTP/1.10\r\n'], [LINE, 'GET /api FOO\r\n'],
+  [LINE, 'GET /api?a=%41 HTTP/1.\r\n'], [LINE, 'hello\r\n'], [LINE, 'GET /api\r\nContent-Length: x\r\n'],
+  [FIELD, 'GET /api HTTP/1.1\r\nHost localhost\r\n'], [FIELD, 'GET /api HTTP/1.1\r\nNoColon\r\nContent-Length: 3\r\n'],
+  [FIELD, `GET /api?a=%41 HTTP/1.1\r\n${HOST}NoColon\r\n`], [FIELD, `GET /api HTTP/1.0\r\n${HOST}: b\r\n`], [FIELD, `POST /api HTTP/1.1\r\n${HOST}Content-Length: 3\r\nNoColon\r\n`],
+  [LENGTH, `POST /api HTTP/1.1\r\n${HOST}Content-Length: x\r\n`], [LENGTH, `POST /api HTTP/1.1\r\n${HOST}Content-Length:\r\n`],
+  [LENGTH, `POST /api HTTP/1.1\r\nContent-Length: 3x\r\n${HOST}`], [LENGTH, `POST /api HTTP/1.1\r\nContent-Length: 2 \r\n${HOST}`],
+  [/Host/, 'GET /api HTTP/1.1\r\n'], [/chunk/, post('Transfer-Encoding: chunked\r\n', 'zz\r\n').slice(0, -2)], [/version|HTTP\/1/, 'GET /api HTTP/2.0\r\n'],
+];
+
+scenario('a refusal says what is wrong', async (world) => {
+  const { server } = await world.pair();
+  for (const [words, bytes] of WORDS) {
+    const raw = await RawConnection.open(server.port);
+    await raw.send(`${bytes}\r\n`);
+    assert.match(JSON.parse((await raw.answer()).text).detail, words, bytes);
+    raw.close();
+  }
+});
+
 // Heads that are refused for themselves: no byte of a body has to come first.
 const AT_ONCE = ['two Content-Lengths', 'an unknown Transfer-Encoding', 'a made-up Transfer-Encoding', 'NUL in the target', 'Content-Length and Transfer-Encoding', 'no Host'];
 
