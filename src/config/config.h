@@ -5,6 +5,7 @@
 #define RL_CONFIG_CONFIG_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,6 +49,7 @@ struct config_change {
     const char *policy; /* name; NULL: the whole document */
     const char *body;   /* JSON; NULL for DELETE */
     size_t body_len;
+    bool absent; /* 412 if the policy is there */
 };
 
 /* Applies a change to `current` and builds the next snapshot (version + 1), leaving `current` as it is.

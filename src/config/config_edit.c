@@ -121,8 +121,12 @@ static cJSON *edit_document(const struct config *current, const struct config_ch
 
 static int check_target(const struct config *current, const struct config_change *change,
                         struct config_refusal *why) {
+    bool is_there = config_policy(current, change->policy, strlen(change->policy)) != NULL;
+    if (change->absent && is_there) {
+        return config_refuse(why, 412, "", "there is a policy %.64s already", change->policy);
+    }
     if (change->verb == CONFIG_PUT) return 0;
-    if (!config_policy(current, change->policy, strlen(change->policy))) {
+    if (!is_there) {
         return config_refuse(why, 404, "", "there is no policy %.64s", change->policy);
     }
     if (change->verb == CONFIG_DELETE && strcmp(change->policy, "default") == 0) {

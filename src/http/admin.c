@@ -87,8 +87,8 @@ static bool tag_version(const char *text, uint64_t *version) {
     size_t len = strlen(text);
     int64_t value;
 
-    if (len < 3 || text[0] != '"' || text[len - 1] != '"' || !field_whole(text + 1, len - 2, &value) ||
-        value < 1)
+    if (len < 3 || text[0] != '"' || text[1] == '0' || text[len - 1] != '"' ||
+        !field_whole(text + 1, len - 2, &value) || value < 1)
         return false;
     *version = (uint64_t)value;
     return true;
@@ -118,6 +118,28 @@ static bool read_if_match(struct request *request, uint64_t *if_match) {
     return match == FIELD_MATCH_YES || match == FIELD_MATCH_ANY;
 }
 
+/* Reads If-None-Match: `*` is for the moment of the change, tags are compared with the newest version. False
+ * if it has been answered. */
+static bool read_if_none_match(struct request *request, bool *absent) {
+    const char *text = request_header(request, "If-None-Match");
+    char etag[ETAG_MAX];
+
+    if (!text) return true;
+    struct config *current = config_store_current(request->services->store);
+    etag_text(current->version, etag);
+    config_unref(current);
+    enum field_match match =
+        request_header_count(request, "If-None-Match") == 1 ? field_tags(text, etag, false) : FIELD_MATCH_BAD;
+    *absent = match == FIELD_MATCH_ANY;
+    if (match == FIELD_MATCH_NO || (*absent && policy_name(request))) return true;
+    if (match == FIELD_MATCH_BAD)
+        respond_problem(request, 400, "If-None-Match", "If-None-Match must be * or an ETag, such as %s.",
+                        etag);
+    else
+        respond_problem(request, 412, "If-None-Match", "If-None-Match rules out what is in force: %s.", etag);
+    return false;
+}
+
 static enum config_verb verb_of(const struct request *request) {
     size_t i = 0;
 
@@ -135,7 +157,7 @@ static void change(struct request *request) {
     };
     uint64_t if_match;
 
-    if (!read_if_match(request, &if_match)) return;
+    if (!read_if_match(request, &if_match) || !read_if_none_match(request, &change.absent)) return;
     config_store_change(request->services->store, &change, if_match, on_changed, request);
 }
 

@@ -158,7 +158,8 @@ void compat_config(struct request *request) {
     else if (form_to_patch(request, policy, &patch, &err) != 0)
         config_failed(request, 400, err.text);
     else {
-        struct config_change change = {CONFIG_PATCH, POLICY, buf_str(&patch), patch.len};
+        struct config_change change = {
+            .verb = CONFIG_PATCH, .policy = POLICY, .body = buf_str(&patch), .body_len = patch.len};
         config_store_change(request->services->store, &change, CONFIG_ANY_VERSION, on_config, request);
     }
     buf_free(&patch);

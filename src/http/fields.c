@@ -137,20 +137,21 @@ static enum field_match tag_read(const char **text, const char *tag, bool strong
     return len == strlen(tag) && memcmp(start, tag, len) == 0 ? FIELD_MATCH_YES : FIELD_MATCH_NO;
 }
 
+/* A list may have empty elements (RFC 9110, 5.6.1). */
+static const char *skip_commas(const char *text) {
+    return text + strspn(text, " \t,");
+}
+
 enum field_match field_tags(const char *list, const char *tag, bool strong) {
     enum field_match found = FIELD_MATCH_BAD; /* an empty list is no list */
     const char *text = skip_blanks(list);
 
     if (*text == '*') return *skip_blanks(text + 1) == '\0' ? FIELD_MATCH_ANY : FIELD_MATCH_BAD;
-    while (*text) {
+    for (text = skip_commas(text); *text; text = skip_commas(text)) {
         enum field_match one = tag_read(&text, tag, strong);
         text = skip_blanks(text);
         if (one == FIELD_MATCH_BAD || (*text != ',' && *text != '\0')) return FIELD_MATCH_BAD;
         if (found != FIELD_MATCH_YES) found = one;
-        if (*text == ',') {
-            text = skip_blanks(text + 1);
-            if (*text == '\0') return FIELD_MATCH_BAD;
-        }
     }
     return found;
 }

@@ -2,6 +2,7 @@
  * only what its parser leaves in memory. */
 #include "http/http_head.h"
 
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
@@ -37,13 +38,15 @@ static const struct http_fault two_lengths = {400, "There is more than one Conte
 static const struct http_fault two_framings = {
     400, "The body's length is given twice, by Content-Length and by Transfer-Encoding."};
 static const struct http_fault old_chunks = {400, "HTTP/1.0 has no Transfer-Encoding."};
-static const struct http_fault bad_encoding = {501, "The only Transfer-Encoding taken is chunked."};
+static const struct http_fault bad_encoding = {
+    501, "The only Transfer-Encoding taken is chunked, with no space behind it."};
 static const struct http_fault bad_expect = {417, "The only Expect taken is 100-continue."};
 
 /* What the fields that matter here say. */
 struct seen {
     size_t fields, hosts, lengths, encodings;
     bool chunked, host_bad, expect_bad;
+    bool trimmed; /* the value at hand had blanks at its end */
 };
 
 static const char *skip(const char *at, unsigned char kind) {
@@ -66,17 +69,26 @@ static void note(struct seen *seen, const char *name, size_t name_len, const cha
     seen->fields++;
     if (is_text(name, name_len, "host")) {
         seen->hosts++;
-        while (len > 0 && (value[len - 1] == ' ' || value[len - 1] == '\t'))
-            len--;
         if (skip(value, HOST_CHAR) < value + len) seen->host_bad = true;
     } else if (is_text(name, name_len, "content-length")) {
         seen->lengths++;
     } else if (is_text(name, name_len, "transfer-encoding")) {
         seen->encodings++;
-        seen->chunked = is_text(value, len, "chunked");
+        seen->chunked = is_text(value, len, "chunked") && !seen->trimmed;
     } else if (is_text(name, name_len, "expect")) {
         seen->expect_bad = seen->expect_bad || !is_text(value, len, "100-continue");
     }
+}
+
+/* Blanks at the end of a value are no part of it (RFC 9110, 5.5), and nobody is to see them: NUL takes their
+ * place. Too late for Transfer-Encoding and Content-Length, which libmicrohttpd has read. */
+static const char *trim(const char *value, const char *end) {
+    const char *at = end;
+
+    while (at > value && (at[-1] == ' ' || at[-1] == '\t'))
+        at--;
+    if (at < end) *(char *)(uintptr_t)at = '\0';
+    return at;
 }
 
 /* All lines but the first. The last two bytes of a head that ends as it must are NUL, so that no skip runs
@@ -84,7 +96,7 @@ static void note(struct seen *seen, const char *name, size_t name_len, const cha
 static const struct http_fault *check_fields(const char *at, const char *end, struct seen *seen) {
     if (end - at < 2 || end[-1] != '\0' || end[-2] != '\0') return &bad_end;
     while (*at != '\0') {
-        const char *name = at, *name_end = skip(at, LETTER), *value;
+        const char *name = at, *name_end = skip(at, LETTER), *value, *value_end;
 
         if (name_end == name || *name_end != '\0') return &bad_name;
         for (value = name_end + 1; *value == ' ' || *value == '\t';)
@@ -92,10 +104,13 @@ static const struct http_fault *check_fields(const char *at, const char *end, st
         at = skip_value(value);
         if (*at != '\0') return &bad_value;
         if (end - at < 4 || at[1] != '\0') return &bad_end;
-        note(seen, name, (size_t)(name_end - name), value, (size_t)(at - value));
+        value_end = trim(value, at);
+        seen->trimmed = value_end < at;
+        note(seen, name, (size_t)(name_end - name), value, (size_t)(value_end - value));
         at += 2;
     }
-    return at + 2 == end ? NULL : &bad_end;
+    if (at + 2 == end) return NULL;
+    return at[1] == '\0' ? &bad_end : &bad_name; /* an empty one */
 }
 
 static const struct http_fault *check_first_line(const struct http_head *head) {

@@ -3,8 +3,8 @@
  *
  * Refused: bare CR or LF, NUL and other controls, folded lines, space before a colon, names that are no
  * tokens, a method that is none, a first line with more than single spaces, more or less than one Host, more
- * than one Content-Length, Content-Length beside Transfer-Encoding, a Transfer-Encoding other than chunked,
- * an Expect other than 100-continue. */
+ * than one Content-Length, Content-Length beside Transfer-Encoding, a Transfer-Encoding other than chunked
+ * to the letter, an Expect other than 100-continue. */
 #ifndef RL_HTTP_HTTP_HEAD_H
 #define RL_HTTP_HTTP_HEAD_H
 
@@ -27,7 +27,8 @@ struct http_fault {
     const char *detail; /* a sentence for the client */
 };
 
-/* Returns NULL if the head is in order, else what is wrong with it. `*chunked`: the body comes in chunks. */
+/* Returns NULL if the head is in order, else what is wrong with it. `*chunked`: the body comes in chunks.
+ * Blanks at the end of values become NUL. */
 const struct http_fault *http_head_check(const struct http_head *head, bool *chunked);
 
 #endif

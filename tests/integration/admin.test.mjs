@@ -59,6 +59,44 @@ scenario('If-Match: 412 when the version is no longer that, and a change that ch
   assert.equal((await server.settings()).capacity, 11);
 });
 
+scenario('entity tags are compared byte by byte, and a list may have empty elements', async (world) => {
+  const { server } = await world.pair();
+  const change = (capacity, match) => server.request(POLICY, { method: 'PATCH', body: { capacity }, headers: { 'If-Match': match } });
+  assert.equal((await change(11, '"1",')).status, 200);
+  for (const match of ['"002"', '"0"', '"02"', '" 2"', 'W/"2"', '"00000000000000000002"']) assertRefused(await change(12, match), 412);
+  assert.equal((await change(13, ', ,"7",, "2"')).status, 200);
+  for (const match of [',', '"3" "4"']) assertRefused(await change(14, match), 400);
+  assert.equal((await server.settings()).capacity, 13);
+});
+
+scenario('If-None-Match: * makes a policy and never overwrites one, asked at once of two instances too', async (world) => {
+  const { redis, server } = await world.pair();
+  const other = await world.server({ redis });
+  const change = (method, path, match, body, at = server) => at.request(path, {
+    method, body, headers: { ...json, 'If-None-Match': match }, agent: false,
+  });
+  const put = (name, match, capacity, at) => change('PUT', `/admin/policies/${name}`, match, { capacity }, at);
+  assert.equal((await put('mine', '*', 5)).status, 201);
+  const again = await put('mine', '*', 6);
+  assertRefused(again, 412, /mine/);
+  assert.equal((await server.request('/admin/policies/mine')).json.capacity, 5);
+  for (let i = 0; i < 5; i++) {
+    const made = await Promise.all([put(`n${i}`, '*', 7, server), put(`n${i}`, '*', 8, other)]);
+    assert.deepEqual(statuses(made), { 201: 1, 412: 1 });
+    const kept = made.findIndex(({ status }) => status === 201);
+    assert.equal((await server.request(`/admin/policies/n${i}`)).json.capacity, 7 + kept);
+  }
+  assertRefused(await change('PATCH', POLICY, '*', { capacity: 9 }), 412);
+  assertRefused(await change('PATCH', '/admin/policies/none', '*', { capacity: 9 }), 404);
+  assertRefused(await change('DELETE', '/admin/policies/mine', '*'), 412);
+  for (const method of ['PUT', 'PATCH', 'DELETE']) assertRefused(await change(method, '/admin/config', '*', { policies: {} }), 412);
+  const { etag } = (await server.request('/admin/config')).headers;
+  for (const match of [etag, `W/${etag}`, `"1", ${etag}`]) assertRefused(await put('mine', match, 6), 412);
+  assertRefused(await put('mine', '*, "1"', 6), 400);
+  assertRefused(await put('mine', 'nonsense', 6), 400);
+  assert.equal((await put('mine', '"1"', 6)).status, 200);
+});
+
 scenario('parallel changes of different members: none is lost', async (world) => {
   const { server } = await world.pair({ threads: 4 });
   const before = (await server.request('/admin/config')).json.version;

@@ -24,6 +24,8 @@ const REFUSED = {
   'chunked behind another': [501, post('Transfer-Encoding: gzip, chunked\r\n', '0\r\n\r\n')],
   'chunked twice': [501, post('Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n', '0\r\n\r\n')],
   'chunked in HTTP/1.0': [400, `POST /api HTTP/1.0\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+  'a space behind chunked': [501, post('Transfer-Encoding: chunked \r\n', '0\r\n\r\n')],
+  'a space behind a length': [400, post('Content-Length: 3 \r\n', 'abc')],
   'a length that is no number': [400, post('Content-Length: x\r\n')],
   'a negative length': [400, post('Content-Length: -1\r\n')],
   'a length with a sign': [400, post('Content-Length: +3\r\n', 'abc')],
@@ -210,6 +212,7 @@ const SERVED = {
   'an empty value and bytes above 0x7f': get('X-A:\r\nX-B: \xff\r\n'),
   'an empty line before': `\r\n${get('')}`,
   'another method': `FOO /api HTTP/1.1\r\n${HOST}\r\n`,
+  'spaces at the end of values': `GET /api HTTP/1.1\r\nHost: localhost \t\r\nX-A: b  \r\nX-B: \t \r\nConnection: keep-alive \r\n\r\n`,
   'a Host with a port': 'GET /api HTTP/1.1\r\nHost: [::1]:8080\r\n\r\n',
 };
 
@@ -257,5 +260,11 @@ scenario('case HTTP-05: 100 Continue at once when the body is wanted, else the a
   await wanted.send('{"capacity":33}');
   assert.equal((await wanted.answer()).status, 200);
   assert.equal((await (await ask('Content-Length: 15\r\n')).answer()).status, 401);
+  const spaced = await world.raw(server);
+  await spaced.send(`PATCH /admin/policies/default HTTP/1.1\r\n${HOST}Content-Type: application/json \r\nExpect: 100-continue \r\nAuthorization: Bearer sesame-sesame-sesame \t \r\nContent-Length: 15\r\n\r\n`);
+  await until('100 Continue', () => spaced.received.length > 0, 3000);
+  assert.match(spaced.received.toString(), /^HTTP\/1\.1 100 /);
+  await spaced.send('{"capacity":34}');
+  assert.equal((await spaced.answer()).status, 200);
   assert.equal((await (await ask(`${token}Content-Length: 2000000\r\n`)).answer()).status, 413);
 });

@@ -124,6 +124,7 @@ scenario('the server answers as it says', async (world) => {
   await ask('/admin/policies/{name}', 'GET', '/admin/policies/two', {}, 200);
   await ask('/admin/policies/{name}', 'PATCH', '/admin/policies/two', { body: { capacity: 0 } }, 422);
   await ask('/admin/policies/{name}', 'PATCH', '/admin/policies/two', { body: { cost: 2 }, headers: { 'If-Match': '"999"', 'Content-Type': 'application/json' } }, 412);
+  await ask('/admin/policies/{name}', 'PUT', '/admin/policies/two', { body: combined, headers: { 'If-None-Match': '*', 'Content-Type': 'application/json' } }, 412);
   await ask('/admin/policies/{name}', 'PUT', '/admin/policies/two', { body: '{', headers: { 'Content-Type': 'application/json' } }, 400);
   await ask('/admin/policies/{name}', 'DELETE', '/admin/policies/two', {}, 204);
   await ask('/admin/policies/{name}', 'GET', '/admin/policies/two', {}, 404);

@@ -168,7 +168,12 @@ static const struct {
     {"\"7", FIELD_MATCH_BAD, FIELD_MATCH_BAD},
     {"w/\"7\"", FIELD_MATCH_BAD, FIELD_MATCH_BAD},
     {"\"7\" \"8\"", FIELD_MATCH_BAD, FIELD_MATCH_BAD},
-    {"\"7\",", FIELD_MATCH_BAD, FIELD_MATCH_BAD},
+    {"\"7\",", FIELD_MATCH_YES, FIELD_MATCH_YES},
+    {",\"7\"", FIELD_MATCH_YES, FIELD_MATCH_YES},
+    {" , \"6\",\t,, W/\"7\" ,", FIELD_MATCH_NO, FIELD_MATCH_YES},
+    {",", FIELD_MATCH_BAD, FIELD_MATCH_BAD},
+    {"\"7\", 7", FIELD_MATCH_BAD, FIELD_MATCH_BAD},
+    {",*", FIELD_MATCH_BAD, FIELD_MATCH_BAD},
     {"*, \"7\"", FIELD_MATCH_BAD, FIELD_MATCH_BAD},
     {"", FIELD_MATCH_BAD, FIELD_MATCH_BAD},
 };

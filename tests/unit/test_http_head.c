@@ -43,6 +43,8 @@ START_TEST(takes_what_is_in_order) {
     ck_assert(!chunked);
     ck_assert_uint_eq(CHECK("GET / HTTP/1.0\r\n\r\n", 0), 0);
     ck_assert_uint_eq(CHECK("GET / HTTP/1.1\r\nHost:\r\nX:\t a b \xff\r\n\r\n", 2), 0);
+    ck_assert_uint_eq(CHECK("GET / HTTP/1.1\r\nHost: a \t \r\nX: \t \r\nExpect: 100-continue \t\r\n\r\n", 3),
+                      0);
     ck_assert_uint_eq(CHECK("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", 2), 0);
     ck_assert(chunked);
 }
@@ -63,7 +65,9 @@ START_TEST(refuses_what_is_not) {
     ck_assert_uint_eq(CHECK("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-length: 1\r\n\r\n", 3),
                       400);
     ck_assert_uint_eq(CHECK("GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: x\r\n\r\n", 2), 501);
+    ck_assert_uint_eq(CHECK("GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked \r\n\r\n", 2), 501);
     ck_assert_uint_eq(CHECK("GET / HTTP/1.1\r\nHost: a\r\nExpect: x\r\n\r\n", 2), 417);
+    ck_assert_uint_eq(CHECK("GET / HTTP/1.1\r\nHost: a\r\n: b\r\n\r\n", 2), 400);
 }
 END_TEST
 
