@@ -38,7 +38,7 @@ static void check_config(struct config *config) {
     config_unref(again);
 
     config_json(config, &shown);
-    const struct config_change put = {CONFIG_PUT, NULL, buf_str(&shown), shown.len};
+    const struct config_change put = {CONFIG_PUT, NULL, buf_str(&shown), shown.len, false};
     struct config *same = config_apply(config, &put, &created, &why);
     must(same == config && !created);
     config_unref(same);
@@ -49,7 +49,7 @@ static void check_config(struct config *config) {
 static void change(struct config *config, enum config_verb verb, const char *policy, struct input body) {
     struct config_refusal why = {.err = ERR_INIT};
     bool created = false;
-    const struct config_change wanted = {verb, policy, body.at, body.len};
+    const struct config_change wanted = {verb, policy, body.at, body.len, false};
     struct config *next = config_apply(config, &wanted, &created, &why);
     if (next)
         check_config(next);

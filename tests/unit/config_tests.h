@@ -34,7 +34,7 @@ static inline void expect_json(const struct config *config, const char *right) {
 
 static inline struct config *apply(struct config *current, enum config_verb verb, const char *policy,
                                    const char *body, bool *created, struct config_refusal *why) {
-    struct config_change change = {verb, policy, body, body ? strlen(body) : 0};
+    struct config_change change = {verb, policy, body, body ? strlen(body) : 0, false};
     *why = (struct config_refusal){0};
     return config_apply(current, &change, created, why);
 }

@@ -196,7 +196,7 @@ START_TEST(bodies_that_are_no_object) {
         deep[2 * depth] = '\0';
         expect_refused(config, CONFIG_PATCH, "default", deep, 400, "", "not valid JSON");
     }
-    struct config_change nul = {CONFIG_PATCH, "default", "{\"capacity\":5}\0x", 16};
+    struct config_change nul = {CONFIG_PATCH, "default", "{\"capacity\":5}\0x", 16, false};
     struct config_refusal why = {0};
     bool created;
     ck_assert_ptr_null(config_apply(config, &nul, &created, &why));

@@ -143,7 +143,7 @@ static void on_done(void *arg, struct config *config, bool created, const struct
 
 static void ask(size_t i, enum config_verb verb, const char *policy, const char *body, uint64_t if_match,
                 struct answer *answer) {
-    struct config_change change = {verb, policy, body, body ? strlen(body) : 0};
+    struct config_change change = {verb, policy, body, body ? strlen(body) : 0, false};
     config_store_change(places[i].store, &change, if_match, on_done, answer);
 }
 
