@@ -67,7 +67,7 @@ const BROKEN = [
   [400, '/api', 'X-A : b\r\n'], [414, `/api?x=${'a'.repeat(7300)}`], [431, '/api', `X-A: ${'a'.repeat(7300)}\r\n`],
   [431, '/api', 'X-A: b\r\n'.repeat(110)], [501, '/api', 'Transfer-Encoding: foo\r\n'], [417, '/api', 'Expect: nonsense\r\n'],
   [400, '/api', 'Content-Length: x\r\n'], [413, '/api', `Content-Length: ${'9'.repeat(30)}\r\n`], [431, '/api', `Cookie: a=${'b'.repeat(5000)}\r\n`],
-  [431, '/api', `X-B: c\r\nX-A: ${'a'.repeat(9000)}\r\n`], [400, '/api', 'Transfer-Encoding: chunked\r\n\r\nzz\r\n'],
+  [431, '/api', `X-A: ${'a'.repeat(9000)}\r\n`], [431, '/api', `X-B: c\r\nX-A: ${'a'.repeat(9000)}\r\n`], [400, '/api', 'Transfer-Encoding: chunked\r\n\r\nzz\r\n'],
 ];
 
 scenario('case WEB-03: answers to heads that no route sees are readable too', async (world) => {
