@@ -19,6 +19,7 @@
 
 static const unsigned IDLE_SECONDS = 60;
 static const double STUCK_SECONDS = 0.25;
+static const double PAUSE_SECONDS = 0.01;
 static const double TURN_SECONDS = 0.01; /* then others have their turn: new connections, Redis */
 enum { RUNS_A_TURN = 16 };
 
@@ -74,6 +75,7 @@ static void connection_closed(struct http *http, struct MHD_Connection *connecti
 
 static void on_connection(void *arg, struct MHD_Connection *connection, void **context,
                           enum MHD_ConnectionNotificationCode what) {
+    http_moved(arg);
     if (what == MHD_CONNECTION_NOTIFY_STARTED)
         connection_opened(arg, connection, context);
     else
@@ -91,6 +93,13 @@ __attribute__((format(printf, 2, 0))) static void on_mhd_log(void *arg, const ch
 }
 
 static void on_readable(struct ev_loop *loop, ev_io *watcher, int events) {
+    struct http *http = watcher->data;
+
+    (void)loop, (void)events;
+    http->dirty = true;
+}
+
+static void on_pause_over(struct ev_loop *loop, ev_timer *watcher, int events) {
     struct http *http = watcher->data;
 
     (void)loop, (void)events;
@@ -152,7 +161,8 @@ struct http *http_new(struct ev_loop *loop, const struct http_settings *settings
     }
     ev_io_init(&http->readable, on_readable, info->epoll_fd, EV_READ);
     ev_timer_init(&http->tick, on_tick, 1.0, 1.0);
-    http->readable.data = http->tick.data = http;
+    ev_init(&http->pause, on_pause_over);
+    http->readable.data = http->tick.data = http->pause.data = http;
     ev_io_start(loop, &http->readable);
     ev_timer_start(loop, &http->tick);
     return http;
@@ -173,12 +183,27 @@ void http_add_connection(struct http *http, int fd, const struct sockaddr *addre
 static void notice_stuck(struct http *http) {
     double now = ev_now(http->loop);
 
-    if (!http->dirty)
+    if (!http->dirty && !ev_is_active(&http->pause))
         http->behind_since = 0;
     else if (http->behind_since == 0)
         http->behind_since = now;
     else if (now - http->behind_since > STUCK_SECONDS)
         http_slow_stuck(http);
+}
+
+/* A chunk's line that fills the buffer to its last byte, and no byte behind it, cannot be told from an honest
+ * client that pauses, and stays until the body's time is over. If microhttpd only turns over such a one, and
+ * has nothing to tell, it gets a turn now and then; whatever happens ends the pause. */
+static void pause_idle(struct http *http) {
+    double now = ev_now(http->loop);
+
+    if (http->behind_since == 0 || now - http->behind_since <= STUCK_SECONDS) return;
+    if (now - http->moved <= STUCK_SECONDS) return;
+    if (!ev_is_active(&http->pause)) {
+        ev_timer_set(&http->pause, PAUSE_SECONDS, 0.0);
+        ev_timer_start(http->loop, &http->pause);
+    }
+    http->dirty = false;
 }
 
 bool http_run(struct http *http) {
@@ -195,6 +220,7 @@ bool http_run(struct http *http) {
             http->dirty |= http->progress;
         else if (MHD_get_timeout(http->daemon, &timeout) == MHD_YES && timeout == 0)
             http->dirty = true;
+        if (http->dirty) pause_idle(http);
     }
     notice_stuck(http);
     return http->dirty;
@@ -223,6 +249,7 @@ void http_free(struct http *http) {
     http_run(http);
     ev_io_stop(http->loop, &http->readable);
     ev_timer_stop(http->loop, &http->tick);
+    ev_timer_stop(http->loop, &http->pause);
     MHD_stop_daemon(http->daemon);
     http_request_free_spare(http);
     linger_free(http->linger);

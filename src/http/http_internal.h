@@ -31,6 +31,8 @@ struct http {
     bool adding_reserved; /* the connection that is being added is one of the reserve */
     bool no_room;         /* microhttpd hangs up, since the head of its answer did not fit */
     double behind_since;  /* microhttpd has not come to rest since then; 0: it has */
+    double moved;         /* when it last told us of anything */
+    ev_timer pause;       /* between its tries while it tells nothing */
     bool tls;             /* HTTPS */
     void (*closed)(void *arg, const struct sockaddr *address);
     void *closed_arg;
@@ -94,8 +96,9 @@ struct http_connection {
     bool refused;  /* is being closed: whatever still comes is not answered */
     bool linger;   /* answered without reading all of it: close without losing the answer */
     unsigned char looks;
-    double head_began; /* 0: none has begun, as far as known */
-    uint64_t received; /* bytes, when it became idle */
+    double head_began;   /* 0: none has begun, as far as known */
+    uint64_t received;   /* bytes, when it became idle */
+    double unread_since; /* at each look at what is stuck, bytes lay in the socket */
 };
 
 void *http_request_begin(void *http, const char *target, struct MHD_Connection *connection);
@@ -107,6 +110,10 @@ void http_request_end(void *http, struct MHD_Connection *connection, void **stat
 
 static inline struct http_request *http_request_of(const struct request *request) {
     return (struct http_request *)(uintptr_t)request;
+}
+
+static inline void http_moved(struct http *http) {
+    http->moved = ev_now(http->loop);
 }
 
 /* --- http_record.c --- */

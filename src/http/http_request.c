@@ -266,7 +266,8 @@ enum MHD_Result http_request_step(void *http, struct MHD_Connection *connection,
                                   void **state) {
     struct http_request *r = *state;
 
-    (void)http, (void)connection, (void)url;
+    (void)connection, (void)url;
+    http_moved(http);
     if (!r || r->c->refused) return MHD_NO;
     if (r->phase == PHASE_NEW) return on_headers(r, method, version);
     if (*len > 0) return on_body(r, data, len);

@@ -15,7 +15,7 @@ static const double HEAD_SECONDS = 10.0; /* from its first byte; of the first re
 static const double BODY_SECONDS = 30.0; /* from the end of the head */
 static const double DRAIN_SECONDS = 2.0; /* the same, of a request that is refused already */
 static const double READ_SECONDS = 30.0; /* a client takes at least READ_BYTES of its answer in this time */
-static const double STUCK_SECONDS = 0.2; /* a chunked body without a byte, while microhttpd does not rest */
+static const double STUCK_SECONDS = 0.2; /* bytes of a chunked body are not read, while microhttpd runs on */
 enum { READ_BYTES = 4096, IDLE_LOOKS = 4 /* sweeps between two looks at a connection that rests */ };
 
 static bool tcp_facts(const struct http_connection *c, struct tcp_info *facts) {
@@ -32,16 +32,22 @@ static bool has_ended(const struct http_connection *c) {
     return recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-/* microhttpd reads the end of the stream and lets go. */
-static void end(struct http_connection *c) {
+/* microhttpd reads the end of the stream and lets go. Where it is stuck (see http_slow_stuck) it reads
+ * nothing and heeds no end, but it does heed the time. */
+static void let_go_soon(struct http_connection *c) {
     c->refused = true;
+    MHD_set_connection_option(c->mhd, MHD_CONNECTION_OPTION_TIMEOUT, 1U);
+}
+
+static void end(struct http_connection *c) {
+    let_go_soon(c);
     shutdown(c->fd, SHUT_RD);
 }
 
 static void end_unread(struct http_connection *c) {
     const struct linger now = {.l_onoff = 1, .l_linger = 0}; /* what was not read goes with it */
 
-    c->refused = true;
+    let_go_soon(c);
     setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
     shutdown(c->fd, SHUT_RDWR);
 }
@@ -135,16 +141,29 @@ void http_slow_sweep(struct http *http) {
         look(c, now);
 }
 
+/* Bytes wait in the socket at every look for STUCK_SECONDS, and none of them became body. Under load there
+ * may be some at one look, but microhttpd reads each connection between two. */
+static bool stuck(struct http_connection *c, double now) {
+    int unread = 0;
+
+    if (ioctl(c->fd, FIONREAD, &unread) != 0 || unread == 0) {
+        c->unread_since = 0;
+        return false;
+    }
+    if (c->unread_since <= c->request->touched || c->unread_since < c->http->behind_since)
+        c->unread_since = now;
+    return now - c->unread_since > STUCK_SECONDS;
+}
+
 /* A chunk's first line that fills the whole buffer without an end: microhttpd 0.9.75 neither reads on nor
- * refuses it, but tries for ever. */
+ * refuses it, but tries for ever. Others are not to blame for that, nor for load. */
 void http_slow_stuck(struct http *http) {
     double now = ev_now(http->loop);
 
     for (struct http_connection *c = http->open; c; c = c->next) {
         const struct http_request *r = c->request;
 
-        if (c->refused || !r || r->phase != PHASE_BODY || !r->chunked) continue;
-        if (now - r->touched <= STUCK_SECONDS) continue;
+        if (c->refused || !r || r->phase != PHASE_BODY || !r->chunked || !stuck(c, now)) continue;
         http_raw_problem(c, 400, "The body's chunks cannot be read.");
         end_unread(c);
     }

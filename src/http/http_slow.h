@@ -10,7 +10,7 @@ struct http_connection;
 /* Looks at every connection; called once a second. */
 void http_slow_sweep(struct http *http);
 
-/* microhttpd says that it has more to do and gets nowhere: ends what it can be. */
+/* microhttpd says that it has more to do: ends whose bytes it does not read. */
 void http_slow_stuck(struct http *http);
 
 /* Has something come on the connection, and nothing ever gone out? */

@@ -28,6 +28,7 @@ static ssize_t read_stream(void *arg, uint64_t position, char *data, size_t max)
     size_t left = stream->out.len - stream->taken;
 
     (void)position;
+    http_moved(stream->http);
     stream->http->progress = true; /* there may be more than microhttpd takes at once */
     if (left > 0) {
         if (left > max) left = max;

@@ -111,3 +111,6 @@ export const openFiles = (pid) => readdirSync(`/proc/${pid}/fd`).length;
 
 export const peakKiB = (pid) => Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmHWM:\s+(\d+)/)[1]);
 export const residentKiB = (pid) => Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)[1]);
+
+// Processor time it has had so far; the kernel counts in hundredths.
+export const processorSeconds = (pid) => stat(pid).slice(11, 13).reduce((sum, ticks) => sum + Number(ticks) / 100, 0);
