@@ -17,6 +17,7 @@ export function mountLive(store, { ask, reload }) {
     if (!lock) return null;
     stopper = new AbortController();
     let event = '';
+    own.asked();
     return readLines('/lab/events', {
       signal: stopper.signal,
       opened() {
@@ -82,19 +83,30 @@ function createOwn(store) {
   const accounts = new Map(); // of kind and policy
   const names = Object.keys(OUTCOMES);
   const zero = () => Object.fromEntries(names.map((name) => [name, 0]));
+  let asked = Infinity; // when the stream was asked for, and since when it is there
   let since = Infinity;
+  let heard = 0; // counts that it has brought
   let answers = []; // own, to be told from samples
 
   function account(kind, policy) {
     const name = `${kind} ${policy}`;
-    if (!accounts.has(name)) accounts.set(name, { policy, flying: 0, owed: zero(), held: zero(), samples: [] });
+    if (!accounts.has(name)) accounts.set(name, { policy, flying: 0, owed: zero(), maybe: zero(), held: zero(), samples: [] });
     return accounts.get(name);
   }
 
-  /* One answer of our own: counted already, or about to be. */
-  function settle(to, outcome, counted) {
+  /* One answer of our own: counted already, or about to be. Of what was under way while the stream began nobody here knows
+     whether it is counted; if so, then at once. */
+  function settle(to, outcome, sent) {
     if (to.held[outcome] > 0) to.held[outcome] -= 1;
-    else if (counted) to.owed[outcome] += 1;
+    else if (sent > since || performance.now() > asked) {
+      to.owed[outcome] += 1;
+      to.maybe[outcome] += sent <= since && heard < 2;
+    }
+  }
+
+  function forgetMaybe(to) {
+    for (const name of names) to.owed[name] = Math.max(0, to.owed[name] - to.maybe[name]);
+    to.maybe = zero();
   }
 
   const same = (sample, one) => sample.outcome === one.outcome && sample.key === one.reading?.key;
@@ -103,14 +115,14 @@ function createOwn(store) {
   store.on('answer', (decision) => {
     const to = account('policies', decision.policy);
     to.flying -= 1;
-    if ([200, 429, 503].includes(decision.status)) settle(to, decision.outcome, decision.sent > since);
-    else if (decision.status === 0) settle(to, 'delayed', false); // given up, and held still
+    if ([200, 429, 503].includes(decision.status)) settle(to, decision.outcome, decision.sent);
+    else if (decision.status === 0) to.held.delayed = Math.max(0, to.held.delayed - 1); // given up, and held still
     const i = to.samples.findIndex((sample) => same(sample, decision));
     if (i >= 0) to.samples.splice(i, 1);
     else answers = [...answers, decision].slice(-200);
     release(to);
   });
-  store.on('batch', (list) => list.forEach((one) => settle(account('runs', one.policy), one.outcome, store.live === 'on')));
+  store.on('batch', (list) => list.forEach((one) => settle(account('runs', one.policy), one.outcome, store.live === 'on' ? Infinity : 0)));
   store.on('run', (run) => {
     if (run.quiet || run.browser) return;
     const to = account('runs', run.policy);
@@ -144,9 +156,15 @@ function createOwn(store) {
   }
 
   return {
+    asked() {
+      asked = performance.now();
+      heard = 0;
+      for (const one of accounts.values()) one.maybe = zero();
+    },
+
     opened() {
       since = performance.now();
-      for (const one of accounts.values()) Object.assign(one, { owed: zero(), held: zero(), samples: [] });
+      for (const one of accounts.values()) Object.assign(one, { owed: { ...one.maybe }, held: zero(), samples: [] });
     },
 
     heard(stats) {
@@ -164,6 +182,8 @@ function createOwn(store) {
           release(to);
         }
       }
+      heard += 1;
+      if (heard === 2) for (const one of accounts.values()) forgetMaybe(one);
     },
   };
 }

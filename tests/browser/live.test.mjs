@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 
+import { bucket } from '../harness/decision.mjs';
 import { scenario } from '../harness/scenario.mjs';
 import { now, sleep } from '../harness/time.mjs';
 import { answered, assertAccessible, openPage, openTab, part, reads, rows, runOver, says, settled, tally, textOf } from './browser.mjs';
@@ -254,3 +255,28 @@ scenario('the log waits while it is read; filters; Enter opens the Inspector; CS
   const safe = await page.evaluate(async () => (await import('/csv.js')).csvOf([{ number: 1, at: 0, policy: 'p', client: '=1+1', outcome: '@x', remaining: null, wait: null, took: null, via: 'a"b,' }]));
   assert.match(safe, /,'=1\+1,'@x,,,,"a""b,"\r\n$/);
 });
+
+// What is sent before the stream is there may be decided before or after the server counts for it.
+for (const [when, later] of [['before', { events: 500, api: 0 }], ['after', { events: 0, api: 700 }]]) {
+  scenario(`an own request of the moment at which the stream begins, decided ${when} it, counts once`, async (world) => {
+    const { server } = await world.pair({ args: bucket(10, 1, 100) });
+    const page = await openPage(world, server, { go: false });
+    const hold = (path, ms) => page.route((url) => url.pathname === path, async (route) => {
+      await sleep(ms);
+      await route.continue();
+    });
+    await hold('/lab/events', later.events);
+    await hold('/api', later.api);
+    const asked = page.waitForRequest('**/lab/events');
+    await page.goto(`http://127.0.0.1:${server.port}/?policy=default`);
+    await page.keyboard.press('s');
+    await asked;
+    await answered(page, 1);
+    await reads(page, 'chips', 'live', /^Live$/);
+    await sleep(1000); // five counts
+    assert.equal((await tally(page)).allowed, 1);
+    await server.request('/api');
+    await answered(page, 2);
+    assert.equal((await tally(page)).allowed, 2);
+  });
+}
