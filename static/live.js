@@ -48,8 +48,7 @@ export function mountLive(store, { ask, reload }) {
     const answer = await withSlot(listen);
     stopper = null;
     if (document.hidden || store.locked || answer?.status === 401 || answer?.status === 403) return void store.setLive('off');
-    if (store.live === 'on') store.setLive('lost');
-    else if (answer) store.setLive('lost');
+    if (store.live === 'on' || answer) store.setLive('lost');
     await ask();
     timer = setTimeout(start, RETRY_MS);
   }
